@@ -1,0 +1,10 @@
+# Libraries the tracer and the analyzer stand on, as pkg-config targets PkgConfig::NAME.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+pkg_check_modules(LTTNG_UST REQUIRED IMPORTED_TARGET lttng-ust>=2.13)
+pkg_check_modules(LTTNG_CTL REQUIRED IMPORTED_TARGET lttng-ctl>=2.13)
+pkg_check_modules(BABELTRACE2 REQUIRED IMPORTED_TARGET babeltrace2>=2.0)
+pkg_check_modules(PANGOCAIRO REQUIRED IMPORTED_TARGET pangocairo cairo)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
