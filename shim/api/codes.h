@@ -1,0 +1,106 @@
+/*
+ * Codes that travel in the events of shim/tracer/events.h: plain numbers shared by the traced process, the reader and
+ * nothing else. Values are part of the trace format: append only.
+ */
+#ifndef GW_SHIM_API_CODES_H
+#define GW_SHIM_API_CODES_H
+
+#include <stdint.h>
+
+/* site: pid << 32 | function << 16 | depth << 8 | flags */
+#define GW_SITE(pid, function, depth, flags)                                                                           \
+    ((uint64_t)(pid) << 32 | (uint64_t)(function) << 16 | (uint64_t)(depth) << 8 | (uint64_t)(flags))
+#define GW_SITE_PID(site) ((uint32_t)((site) >> 32))
+#define GW_SITE_FUNCTION(site) ((uint16_t)((site) >> 16))
+#define GW_SITE_DEPTH(site) ((uint8_t)((site) >> 8))
+#define GW_SITE_FLAGS(site) ((uint8_t)(site))
+
+#define GW_SITE_OP_INDEX 0x3fu  /* this call enqueued the n-th device operation of its call id (1…63), 0: none */
+#define GW_SITE_CAPTURED 0x40u  /* the operation went into a graph under capture instead of to the device */
+#define GW_SITE_HAS_BEGIN 0x80u /* a call_begin event was written at entry */
+
+/* call: tid << 42 | sequence within the thread, starting at 1 */
+#define GW_CALL_ID(tid, sequence) ((uint64_t)(tid) << 42 | (uint64_t)(sequence))
+#define GW_CALL_TID(call) ((uint32_t)((call) >> 42))
+
+/* gpu_op.where: pid << 32 | device << 24 | kind << 16 | op index << 8 | flags */
+#define GW_WHERE(pid, device, kind, index, flags)                                                                      \
+    ((uint64_t)(pid) << 32 | (uint64_t)(device) << 24 | (uint64_t)(kind) << 16 | (uint64_t)(index) << 8 |              \
+     (uint64_t)(flags))
+#define GW_WHERE_PID(where) ((uint32_t)((where) >> 32))
+#define GW_WHERE_DEVICE(where) ((uint8_t)((where) >> 24))
+#define GW_WHERE_KIND(where) ((uint8_t)((where) >> 16))
+#define GW_WHERE_OP_INDEX(where) ((uint8_t)((where) >> 8))
+#define GW_WHERE_FLAGS(where) ((uint8_t)(where))
+#define GW_GPU_OP_START_SHARED 0x01u /* start is the end of the operation before it on the stream, not a reading of its own */
+
+enum gw_gpu_op_kind {
+    GW_GPU_OP_KERNEL = 0,
+    GW_GPU_OP_MEMSET = 1,
+    GW_GPU_OP_COPY = 2, /* direction and bytes are in the copy event */
+    GW_GPU_OP_GRAPH = 3,
+    GW_GPU_OP_HOST = 4 /* host function enqueued on a stream */
+};
+
+enum gw_copy_direction {
+    GW_COPY_H2D = 0,
+    GW_COPY_D2H = 1,
+    GW_COPY_D2D = 2,
+    GW_COPY_P2P = 3, /* between devices */
+    GW_COPY_H2H = 4
+};
+
+enum gw_host_kind {
+    GW_HOST_NOT = 0, /* device memory or array */
+    GW_HOST_PAGEABLE = 1,
+    GW_HOST_PINNED = 2,
+    GW_HOST_MANAGED = 3,
+    GW_HOST_UNKNOWN = 4
+};
+
+#define GW_COPY_HOW(direction, src_kind, dst_kind, blocking)                                                           \
+    ((uint32_t)(direction) | (uint32_t)(src_kind) << 8 | (uint32_t)(dst_kind) << 16 | (uint32_t)(blocking) << 24)
+
+enum gw_memory_kind {
+    GW_MEMORY_DEVICE = 0,       /* cudaMalloc and its kin */
+    GW_MEMORY_HOST = 1,         /* page-locked allocation */
+    GW_MEMORY_REGISTER = 2,     /* page-locking of existing memory */
+    GW_MEMORY_MANAGED = 3,
+    GW_MEMORY_ASYNC = 4,        /* stream-ordered, from a pool */
+    GW_MEMORY_ARRAY = 5,
+    GW_MEMORY_POOL = 6,         /* pool creation, destruction, trimming */
+    GW_MEMORY_VIRTUAL = 7,      /* address reservation, physical handles, mapping */
+    GW_MEMORY_FREE = 16,        /* added to the above for a release */
+};
+
+enum gw_order_kind {
+    GW_ORDER_STREAM_CREATE = 0,
+    GW_ORDER_STREAM_DESTROY = 1,
+    GW_ORDER_STREAM_SYNC = 2,
+    GW_ORDER_STREAM_QUERY = 3,
+    GW_ORDER_STREAM_WAIT_EVENT = 4,
+    GW_ORDER_EVENT_CREATE = 5,
+    GW_ORDER_EVENT_DESTROY = 6,
+    GW_ORDER_EVENT_RECORD = 7,
+    GW_ORDER_EVENT_SYNC = 8,
+    GW_ORDER_EVENT_QUERY = 9,
+    GW_ORDER_DEVICE_SYNC = 10,
+    GW_ORDER_HOST_FUNCTION = 11
+};
+
+/* stream.flags */
+#define GW_STREAM_NON_BLOCKING 0x1u
+#define GW_STREAM_LEGACY 0x2u
+#define GW_STREAM_PER_THREAD 0x4u
+
+enum gw_timing_backend { GW_TIMING_OFF = 0, GW_TIMING_EVENTS = 1, GW_TIMING_CUPTI = 2 };
+
+enum gw_coverage_kind {
+    GW_COVERAGE_LIBRARY = 0,     /* a CUDA or NCCL library seen; detail: path */
+    GW_COVERAGE_ROUTE = 1,       /* by which road an API was first reached; name: API; detail: linked, dlsym, cuGetProcAddress, … */
+    GW_COVERAGE_NOT_WRAPPED = 2, /* a name was looked up that has no wrapper; detail: version */
+    GW_COVERAGE_DISABLED = 3,    /* a part of tracing turned itself off; detail: why */
+    GW_COVERAGE_UNTIMED = 4      /* device operations without times; name: count; detail: why */
+};
+
+#endif

@@ -1,0 +1,196 @@
+/*
+ * The events of the LTTng-UST provider `gpuwitness`: the contract between the traced process and analyzer/read.
+ *
+ * Every call event carries the same four leading fields:
+ *   begin   u64  CLOCK_MONOTONIC ns when the call was entered; the event's own time is its end (one clock read and 27 %
+ *                fewer bytes than a pair of events)
+ *   call    u64  call id, tid << 42 | sequence: a runtime call and the driver calls nested in it carry the same one
+ *   site    u64  pid << 32 | function << 16 | depth << 8 | flags (GW_SITE_*); function is the row of shim/api/functions.def
+ *   result  i32  what the function returned (0 when it returns no status)
+ * Small values are packed because decoding costs by the field. analyzer/read/ unpacks with the macros below, and only there.
+ *
+ * Times on the device (gpu_op) are already on CLOCK_MONOTONIC.
+ */
+#undef LTTNG_UST_TRACEPOINT_PROVIDER
+#define LTTNG_UST_TRACEPOINT_PROVIDER gpuwitness
+
+#undef LTTNG_UST_TRACEPOINT_INCLUDE
+#define LTTNG_UST_TRACEPOINT_INCLUDE "shim/tracer/events.h"
+
+#if !defined(GW_SHIM_TRACER_EVENTS_H) || defined(LTTNG_UST_TRACEPOINT_HEADER_MULTI_READ)
+#define GW_SHIM_TRACER_EVENTS_H
+
+#include <lttng/tracepoint.h>
+#include <stdint.h>
+
+#define GW_CALL_FIELDS                                                                                                 \
+    lttng_ust_field_integer(uint64_t, begin, begin) lttng_ust_field_integer(uint64_t, call, call)                      \
+        lttng_ust_field_integer(uint64_t, site, site) lttng_ust_field_integer(int32_t, result, result)
+
+/* A call without typed arguments. */
+LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, call,
+                           LTTNG_UST_TP_ARGS(uint64_t, begin, uint64_t, call, uint64_t, site, int32_t, result),
+                           LTTNG_UST_TP_FIELDS(GW_CALL_FIELDS))
+
+/* Entry of a call that can block, at depth 1 only; the event's own time is the entry. The matching end repeats call. */
+LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, call_begin, LTTNG_UST_TP_ARGS(uint64_t, call, uint64_t, site),
+                           LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(uint64_t, call, call)
+                                                   lttng_ust_field_integer(uint64_t, site, site)))
+
+/* Kernel launch. grid: x | y << 32 | z << 48. block: x | y << 12 | z << 24 | dynamic shared memory bytes << 32. */
+LTTNG_UST_TRACEPOINT_EVENT(
+    gpuwitness, launch,
+    LTTNG_UST_TP_ARGS(uint64_t, begin, uint64_t, call, uint64_t, site, int32_t, result, uint64_t, func, uint64_t,
+                      stream, uint64_t, grid, uint64_t, block),
+    LTTNG_UST_TP_FIELDS(GW_CALL_FIELDS lttng_ust_field_integer(uint64_t, func, func)
+                            lttng_ust_field_integer(uint64_t, stream, stream)
+                                lttng_ust_field_integer(uint64_t, grid, grid)
+                                    lttng_ust_field_integer(uint64_t, block, block)))
+
+/* Copy. how: enum gw_copy_direction | enum gw_host_kind of source << 8 | of destination << 16 | blocking call << 24.
+ * hash: XXH3 of (a sample of) the host bytes, 0 when not taken. */
+LTTNG_UST_TRACEPOINT_EVENT(
+    gpuwitness, copy,
+    LTTNG_UST_TP_ARGS(uint64_t, begin, uint64_t, call, uint64_t, site, int32_t, result, uint64_t, dst, uint64_t, src,
+                      uint64_t, bytes, uint64_t, stream, uint32_t, how, uint64_t, hash),
+    LTTNG_UST_TP_FIELDS(GW_CALL_FIELDS lttng_ust_field_integer(uint64_t, dst, dst)
+                            lttng_ust_field_integer(uint64_t, src, src) lttng_ust_field_integer(uint64_t, bytes, bytes)
+                                lttng_ust_field_integer(uint64_t, stream, stream)
+                                    lttng_ust_field_integer(uint32_t, how, how)
+                                        lttng_ust_field_integer(uint64_t, hash, hash)))
+
+/* Memset of device memory. */
+LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, memset,
+                           LTTNG_UST_TP_ARGS(uint64_t, begin, uint64_t, call, uint64_t, site, int32_t, result, uint64_t,
+                                             dst, uint64_t, bytes, uint64_t, stream),
+                           LTTNG_UST_TP_FIELDS(GW_CALL_FIELDS lttng_ust_field_integer(uint64_t, dst, dst)
+                                                   lttng_ust_field_integer(uint64_t, bytes, bytes)
+                                                       lttng_ust_field_integer(uint64_t, stream, stream)))
+
+/* Allocation or release. kind: enum gw_memory_kind. ptr is what was returned or released; bytes 0 on release. */
+LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, memory,
+                           LTTNG_UST_TP_ARGS(uint64_t, begin, uint64_t, call, uint64_t, site, int32_t, result, uint64_t,
+                                             ptr, uint64_t, bytes, uint64_t, stream, uint32_t, kind),
+                           LTTNG_UST_TP_FIELDS(GW_CALL_FIELDS lttng_ust_field_integer(uint64_t, ptr, ptr)
+                                                   lttng_ust_field_integer(uint64_t, bytes, bytes)
+                                                       lttng_ust_field_integer(uint64_t, stream, stream)
+                                                           lttng_ust_field_integer(uint32_t, kind, kind)))
+
+/* Streams and events: create, destroy, record, wait, query, synchronise. what: enum gw_order_kind. */
+LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, order,
+                           LTTNG_UST_TP_ARGS(uint64_t, begin, uint64_t, call, uint64_t, site, int32_t, result, uint64_t,
+                                             stream, uint64_t, event, uint32_t, what, uint32_t, value),
+                           LTTNG_UST_TP_FIELDS(GW_CALL_FIELDS lttng_ust_field_integer(uint64_t, stream, stream)
+                                                   lttng_ust_field_integer(uint64_t, event, event)
+                                                       lttng_ust_field_integer(uint32_t, what, what)
+                                                           lttng_ust_field_integer(uint32_t, value, value)))
+
+/* Module or library load, link, unload. bytes and hash of the image where it is known (0 otherwise). */
+LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, module,
+                           LTTNG_UST_TP_ARGS(uint64_t, begin, uint64_t, call, uint64_t, site, int32_t, result, uint64_t,
+                                             handle, uint64_t, bytes, uint64_t, hash),
+                           LTTNG_UST_TP_FIELDS(GW_CALL_FIELDS lttng_ust_field_integer(uint64_t, handle, handle)
+                                                   lttng_ust_field_integer(uint64_t, bytes, bytes)
+                                                       lttng_ust_field_integer(uint64_t, hash, hash)))
+
+/* Graphs: capture, instantiate, update, upload, launch, destroy. nodes is 0 where it is not known. */
+LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, graph,
+                           LTTNG_UST_TP_ARGS(uint64_t, begin, uint64_t, call, uint64_t, site, int32_t, result, uint64_t,
+                                             graph, uint64_t, exec, uint64_t, stream, uint32_t, nodes),
+                           LTTNG_UST_TP_FIELDS(GW_CALL_FIELDS lttng_ust_field_integer(uint64_t, graph, graph)
+                                                   lttng_ust_field_integer(uint64_t, exec, exec)
+                                                       lttng_ust_field_integer(uint64_t, stream, stream)
+                                                           lttng_ust_field_integer(uint32_t, nodes, nodes)))
+
+/* A thread was outside CUDA for longer than the threshold: [begin, end) before its next call, with the CPU time it used
+ * then. switches: voluntary | involuntary << 32. faults: minor | major << 32. */
+LTTNG_UST_TRACEPOINT_EVENT(
+    gpuwitness, thread_gap,
+    LTTNG_UST_TP_ARGS(uint64_t, call, uint64_t, begin, uint64_t, end, uint64_t, cpu, uint64_t, switches, uint64_t,
+                      faults),
+    LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(uint64_t, call, call) lttng_ust_field_integer(uint64_t, begin, begin)
+                            lttng_ust_field_integer(uint64_t, end, end) lttng_ust_field_integer(uint64_t, cpu, cpu)
+                                lttng_ust_field_integer(uint64_t, switches, switches)
+                                    lttng_ust_field_integer(uint64_t, faults, faults)))
+
+/* One device operation with its times. where: pid << 32 | device << 24 | kind << 16 | op index within the call << 8 | flags
+ * (GW_GPU_OP_*). kind: enum gw_gpu_op_kind. error is the half width of the interval each end lies in. */
+LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, gpu_op,
+                           LTTNG_UST_TP_ARGS(uint64_t, call, uint64_t, where, uint64_t, stream, uint64_t, start,
+                                             uint64_t, end, uint32_t, error),
+                           LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(uint64_t, call, call)
+                                                   lttng_ust_field_integer(uint64_t, where, where)
+                                                       lttng_ust_field_integer(uint64_t, stream, stream)
+                                                           lttng_ust_field_integer(uint64_t, start, start)
+                                                               lttng_ust_field_integer(uint64_t, end, end)
+                                                                   lttng_ust_field_integer(uint32_t, error, error)))
+
+/* One calibration of a device's clock against CLOCK_MONOTONIC: device time 0 of the timing epoch is host ns; floor: the
+ * shortest interval the backend can tell from nothing. backend: enum gw_timing_backend. */
+LTTNG_UST_TRACEPOINT_EVENT(
+    gpuwitness, gpu_clock,
+    LTTNG_UST_TP_ARGS(uint32_t, pid, uint32_t, device, uint32_t, backend, uint64_t, host, uint64_t, error, uint64_t,
+                      floor_ns),
+    LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(uint32_t, pid, pid) lttng_ust_field_integer(uint32_t, device, device)
+                            lttng_ust_field_integer(uint32_t, backend, backend)
+                                lttng_ust_field_integer(uint64_t, host, host)
+                                    lttng_ust_field_integer(uint64_t, error, error)
+                                        lttng_ust_field_integer(uint64_t, floor_ns, floor_ns)))
+
+/* Once a process, when its first CUDA call loads the tracer. environment: NAME=VALUE lines of the rank variables. */
+LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, process,
+                           LTTNG_UST_TP_ARGS(uint32_t, pid, uint32_t, ppid, const char *, exe, const char *, command,
+                                             const char *, host, const char *, environment),
+                           LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(uint32_t, pid, pid)
+                                                   lttng_ust_field_integer(uint32_t, ppid, ppid)
+                                                       lttng_ust_field_string(exe, exe)
+                                                           lttng_ust_field_string(command, command)
+                                                               lttng_ust_field_string(host, host)
+                                                                   lttng_ust_field_string(environment, environment)))
+
+/* Once a thread, before its first call event. */
+LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, thread, LTTNG_UST_TP_ARGS(uint32_t, pid, uint32_t, tid, const char *, name),
+                           LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(uint32_t, pid, pid)
+                                                   lttng_ust_field_integer(uint32_t, tid, tid)
+                                                       lttng_ust_field_string(name, name)))
+
+/* Once a device and process, when it is first used. shape: multiprocessors | compute capability << 32 (major*10+minor). */
+LTTNG_UST_TRACEPOINT_EVENT(
+    gpuwitness, device,
+    LTTNG_UST_TP_ARGS(uint32_t, pid, uint32_t, device, const char *, name, const char *, uuid, const char *, pci,
+                      uint64_t, memory_bytes, uint64_t, shape),
+    LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(uint32_t, pid, pid) lttng_ust_field_integer(uint32_t, device, device)
+                            lttng_ust_field_string(name, name) lttng_ust_field_string(uuid, uuid)
+                                lttng_ust_field_string(pci, pci)
+                                    lttng_ust_field_integer(uint64_t, memory_bytes, memory_bytes)
+                                        lttng_ust_field_integer(uint64_t, shape, shape)))
+
+/* A stream at its creation or first use. number: small stable number within (pid, device); 0 is the legacy default
+ * stream, 1 the first other one seen. flags: GW_STREAM_*. */
+LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, stream,
+                           LTTNG_UST_TP_ARGS(uint32_t, pid, uint32_t, device, uint64_t, stream, uint32_t, number,
+                                             uint32_t, flags),
+                           LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(uint32_t, pid, pid)
+                                                   lttng_ust_field_integer(uint32_t, device, device)
+                                                       lttng_ust_field_integer(uint64_t, stream, stream)
+                                                           lttng_ust_field_integer(uint32_t, number, number)
+                                                               lttng_ust_field_integer(uint32_t, flags, flags)))
+
+/* Name of a kernel handle, before its first launch event. */
+LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, function,
+                           LTTNG_UST_TP_ARGS(uint32_t, pid, uint64_t, func, const char *, name),
+                           LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(uint32_t, pid, pid)
+                                                   lttng_ust_field_integer(uint64_t, func, func)
+                                                       lttng_ust_field_string(name, name)))
+
+/* What was seen and what was not: enum gw_coverage_kind, the library or function name, and a detail for a person. */
+LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, coverage,
+                           LTTNG_UST_TP_ARGS(uint32_t, pid, uint32_t, kind, const char *, name, const char *, detail),
+                           LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(uint32_t, pid, pid)
+                                                   lttng_ust_field_integer(uint32_t, kind, kind)
+                                                       lttng_ust_field_string(name, name)
+                                                           lttng_ust_field_string(detail, detail)))
+
+#endif /* GW_SHIM_TRACER_EVENTS_H */
+
+#include <lttng/tracepoint-event.h>
