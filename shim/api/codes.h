@@ -32,7 +32,8 @@
 #define GW_WHERE_KIND(where) ((uint8_t)((where) >> 16))
 #define GW_WHERE_OP_INDEX(where) ((uint8_t)((where) >> 8))
 #define GW_WHERE_FLAGS(where) ((uint8_t)(where))
-#define GW_GPU_OP_START_SHARED 0x01u /* start is the end of the operation before it on the stream, not a reading of its own */
+#define GW_GPU_OP_START_SHARED                                                                                         \
+    0x01u /* start is the end of the operation before it on the stream, not a reading of its own */
 
 enum gw_gpu_op_kind {
     GW_GPU_OP_KERNEL = 0,
@@ -62,15 +63,15 @@ enum gw_host_kind {
     ((uint32_t)(direction) | (uint32_t)(src_kind) << 8 | (uint32_t)(dst_kind) << 16 | (uint32_t)(blocking) << 24)
 
 enum gw_memory_kind {
-    GW_MEMORY_DEVICE = 0,       /* cudaMalloc and its kin */
-    GW_MEMORY_HOST = 1,         /* page-locked allocation */
-    GW_MEMORY_REGISTER = 2,     /* page-locking of existing memory */
+    GW_MEMORY_DEVICE = 0,   /* cudaMalloc and its kin */
+    GW_MEMORY_HOST = 1,     /* page-locked allocation */
+    GW_MEMORY_REGISTER = 2, /* page-locking of existing memory */
     GW_MEMORY_MANAGED = 3,
-    GW_MEMORY_ASYNC = 4,        /* stream-ordered, from a pool */
+    GW_MEMORY_ASYNC = 4, /* stream-ordered, from a pool */
     GW_MEMORY_ARRAY = 5,
-    GW_MEMORY_POOL = 6,         /* pool creation, destruction, trimming */
-    GW_MEMORY_VIRTUAL = 7,      /* address reservation, physical handles, mapping */
-    GW_MEMORY_FREE = 16,        /* added to the above for a release */
+    GW_MEMORY_POOL = 6,    /* pool creation, destruction, trimming */
+    GW_MEMORY_VIRTUAL = 7, /* address reservation, physical handles, mapping */
+    GW_MEMORY_FREE = 16,   /* added to the above for a release */
 };
 
 enum gw_order_kind {
@@ -96,8 +97,9 @@ enum gw_order_kind {
 enum gw_timing_backend { GW_TIMING_OFF = 0, GW_TIMING_EVENTS = 1, GW_TIMING_CUPTI = 2 };
 
 enum gw_coverage_kind {
-    GW_COVERAGE_LIBRARY = 0,     /* a CUDA or NCCL library seen; detail: path */
-    GW_COVERAGE_ROUTE = 1,       /* by which road an API was first reached; name: API; detail: linked, dlsym, cuGetProcAddress, … */
+    GW_COVERAGE_LIBRARY = 0, /* a CUDA or NCCL library seen; detail: path */
+    GW_COVERAGE_ROUTE =
+        1, /* by which road an API was first reached; name: API; detail: linked, dlsym, cuGetProcAddress, … */
     GW_COVERAGE_NOT_WRAPPED = 2, /* a name was looked up that has no wrapper; detail: version */
     GW_COVERAGE_DISABLED = 3,    /* a part of tracing turned itself off; detail: why */
     GW_COVERAGE_UNTIMED = 4      /* device operations without times; name: count; detail: why */

@@ -1,0 +1,255 @@
+/*
+ * The model of a run: plain structs with typed indices, filled by gw_model_build() (build.h) and read by verdicts,
+ * exports and plots. Nothing here knows LTTng or Babeltrace.
+ *
+ * All times are nanoseconds on CLOCK_MONOTONIC of the traced host. Arrays are owned by the model and freed with it. An
+ * index that points nowhere is GW_NONE.
+ *
+ * Memory: 40 bytes a call, 56 bytes an operation, 24–64 bytes of arguments for each call that carries some.
+ */
+#ifndef GW_ANALYZER_MODEL_MODEL_H
+#define GW_ANALYZER_MODEL_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shim/api/codes.h"
+
+#define GW_NONE UINT32_MAX
+#define GW_TIME_UNKNOWN UINT64_MAX
+
+/* What a call does, as far as budget and verdicts care; derived from its function. */
+enum gw_call_class {
+    GW_CALL_OTHER = 0, /* anything else: idle_api */
+    GW_CALL_LAUNCH,
+    GW_CALL_COPY,
+    GW_CALL_MEMSET,
+    GW_CALL_SYNC,    /* waits for the device: device, context, stream, event synchronise */
+    GW_CALL_ALLOC,   /* allocation, release, pools, page-locking */
+    GW_CALL_COMPILE, /* module and library load, link, function look-up that loads */
+    GW_CALL_GRAPH,   /* capture, instantiate, update */
+    GW_CALL_GRAPH_LAUNCH,
+    GW_CALL_ORDER, /* event record, stream wait, stream and event creation, queries */
+    GW_CALL_COMM
+};
+
+struct gw_process {
+    uint32_t pid, ppid;
+    char *exe, *command, *host, *environment; /* environment: NAME=VALUE lines; NULL when unknown */
+    uint64_t first_ns, last_ns;               /* of its events */
+    int32_t rank;                             /* from the environment, -1 when there is none */
+};
+
+struct gw_thread {
+    uint32_t process; /* index */
+    uint32_t tid;
+    char *name;
+    uint32_t call_first, call_count; /* into gw_model.thread_calls: its calls in order of begin */
+};
+
+struct gw_device {
+    uint32_t process;
+    uint32_t number; /* ordinal as the process sees it */
+    char *name, *uuid, *pci;
+    uint64_t memory_bytes;
+    uint32_t multiprocessors, compute_capability;
+    uint64_t timing_floor_ns; /* 0 when not timed */
+    uint64_t clock_error_ns;
+};
+
+struct gw_stream {
+    uint32_t device; /* index */
+    uint32_t number; /* 0: legacy default stream */
+    uint32_t flags;  /* GW_STREAM_* */
+    uint64_t handle;
+    uint32_t op_first, op_count; /* into gw_model.stream_ops: its operations in order of enqueue */
+};
+
+/* flags of a call */
+#define GW_CALL_NO_END 0x1u   /* never returned: end_ns is the end of the trace */
+#define GW_CALL_CAPTURED 0x2u /* went into a graph under capture */
+#define GW_CALL_NO_BEGIN 0x4u
+
+struct gw_call {
+    uint64_t begin_ns, end_ns;
+    uint64_t call_id;
+    uint32_t thread;
+    uint32_t detail; /* index into the array its detail_kind names, or GW_NONE */
+    int32_t result;
+    uint16_t function;                  /* row of shim/api/functions.def */
+    uint8_t depth;                      /* 1 outermost */
+    uint8_t flags : 4, detail_kind : 4; /* enum gw_detail_kind */
+};
+
+enum gw_detail_kind {
+    GW_DETAIL_NONE = 0,
+    GW_DETAIL_LAUNCH,
+    GW_DETAIL_COPY,
+    GW_DETAIL_MEMSET,
+    GW_DETAIL_MEMORY,
+    GW_DETAIL_ORDER,
+    GW_DETAIL_MODULE,
+    GW_DETAIL_GRAPH
+};
+
+struct gw_launch {
+    uint32_t name;   /* index into names, GW_NONE when unknown */
+    uint32_t stream; /* index into streams, or GW_NONE */
+    uint32_t grid[3], block[3];
+    uint32_t shared_bytes;
+};
+
+struct gw_copy {
+    uint64_t dst, src, size_bytes, hash; /* hash 0: not taken */
+    uint32_t stream;
+    uint8_t direction;          /* enum gw_copy_direction */
+    uint8_t src_kind, dst_kind; /* enum gw_host_kind */
+    bool blocking;
+};
+
+struct gw_memset {
+    uint64_t dst, size_bytes;
+    uint32_t stream;
+};
+
+struct gw_memory {
+    uint64_t ptr, size_bytes;
+    uint32_t stream;
+    uint32_t kind; /* enum gw_memory_kind, + GW_MEMORY_FREE */
+};
+
+struct gw_order {
+    uint64_t event;
+    uint32_t stream;
+    uint16_t what; /* enum gw_order_kind */
+    uint16_t value;
+};
+
+struct gw_module {
+    uint64_t handle, size_bytes, hash;
+};
+
+struct gw_graph {
+    uint64_t graph, exec;
+    uint32_t stream;
+    uint32_t nodes;
+};
+
+enum gw_op_kind {
+    GW_OP_KERNEL = 0,
+    GW_OP_MEMSET,
+    GW_OP_H2D,
+    GW_OP_D2H,
+    GW_OP_D2D,
+    GW_OP_P2P,
+    GW_OP_COMM,  /* communication kernel, by name or by NCCL call */
+    GW_OP_GRAPH, /* a graph replay without node times: opaque busy block */
+    GW_OP_HOST,  /* host function in a stream: orders, never busy */
+    GW_OP_KIND_COUNT
+};
+
+#define GW_OP_UNTIMED 0x1u      /* start_ns and end_ns are GW_TIME_UNKNOWN */
+#define GW_OP_START_SHARED 0x2u /* start is bounded by the predecessor's end, not measured on its own */
+#define GW_OP_NO_CALL 0x4u      /* the call that enqueued it was lost */
+
+struct gw_op {
+    uint64_t start_ns, end_ns;
+    uint64_t size_bytes; /* copies and memsets */
+    uint32_t stream;
+    uint32_t call;       /* index of the innermost call that enqueued it, or GW_NONE */
+    uint32_t outer_call; /* index of its depth-1 call, or GW_NONE */
+    uint32_t name;       /* kernels: index into names */
+    uint32_t graph_node; /* GW_NONE outside graphs */
+    uint32_t error_ns;   /* half width of the interval each end lies in */
+    uint8_t kind, flags;
+};
+
+/* A thread was outside CUDA in [begin, end) and used cpu_ns of CPU time then. Ordered by begin within a thread. */
+struct gw_thread_gap {
+    uint64_t begin_ns, end_ns, cpu_ns;
+    uint32_t thread;
+    uint32_t voluntary_switches, involuntary_switches, minor_faults, major_faults;
+};
+
+/* Events are missing in [begin, end): count events of the whole run (process GW_NONE) or of one process. */
+struct gw_loss {
+    uint64_t begin_ns, end_ns;
+    uint64_t count;
+};
+
+/* What the shim said of itself, see enum gw_coverage_kind. */
+struct gw_coverage {
+    uint32_t process;
+    uint32_t kind;
+    char *name, *detail;
+};
+
+/* A step of a process: host time from the enqueue of its first operation to that of the next step's. Steps of a
+ * process follow each other without holes within a phase; first_op/op_count index gw_model.process_ops. */
+struct gw_step {
+    uint64_t begin_ns, end_ns;
+    uint32_t process;
+    uint32_t number; /* within the process, from 0, warm-up included */
+    uint32_t first_op, op_count;
+    bool warmup;
+};
+
+struct gw_run_info {
+    char *path;
+    char **command;                         /* NULL-terminated */
+    char *host, *device_kind;               /* "simulated" or "gpu" */
+    char *gpu_timing;                       /* as asked for */
+    char *versions_json, *environment_json; /* as in run.json, NULL when unknown */
+    int exit_status;
+    bool finished;              /* run.json was completed by the recorder */
+    uint64_t begin_ns, end_ns;  /* of the trace */
+    int64_t realtime_offset_ns; /* CLOCK_REALTIME − CLOCK_MONOTONIC */
+    uint64_t discarded_events;
+};
+
+#define GW_ARRAY(type, name)                                                                                           \
+    type *name;                                                                                                        \
+    size_t name##_count
+
+struct gw_model {
+    struct gw_run_info run;
+    GW_ARRAY(struct gw_process, processes);
+    GW_ARRAY(struct gw_thread, threads);
+    GW_ARRAY(struct gw_device, devices);
+    GW_ARRAY(struct gw_stream, streams);
+    GW_ARRAY(struct gw_call, calls);  /* ordered by begin_ns; an outer call stands before those nested in it */
+    GW_ARRAY(uint32_t, thread_calls); /* indices into calls grouped by thread, in order of begin */
+    GW_ARRAY(struct gw_op, ops);      /* ordered by enqueue (begin of their call) */
+    GW_ARRAY(uint32_t, stream_ops);   /* indices into ops grouped by stream, in order of enqueue */
+    GW_ARRAY(uint32_t, process_ops);  /* indices into ops grouped by process, in order of enqueue */
+    GW_ARRAY(char *, names);          /* kernel names as found (mangled) */
+    GW_ARRAY(struct gw_launch, launches);
+    GW_ARRAY(struct gw_copy, copies);
+    GW_ARRAY(struct gw_memset, memsets);
+    GW_ARRAY(struct gw_memory, memories);
+    GW_ARRAY(struct gw_order, orders);
+    GW_ARRAY(struct gw_module, modules);
+    GW_ARRAY(struct gw_graph, graphs);
+    GW_ARRAY(struct gw_thread_gap, thread_gaps); /* ordered by thread, then begin */
+    GW_ARRAY(struct gw_loss, losses);
+    GW_ARRAY(struct gw_coverage, coverages);
+    GW_ARRAY(struct gw_step, steps); /* ordered by process, then begin */
+    enum gw_timing_backend timing;
+    const char *steps_method; /* "sequence", "nvtx", "regex"; NULL when no steps were found */
+    double steps_confidence;  /* 0…1 */
+};
+
+/* Frees everything the model owns and the model itself; NULL is allowed. */
+void gw_model_destroy(struct gw_model *model);
+
+/* Class of a call by its function; a constant-time table look-up. */
+enum gw_call_class gw_call_class(uint16_t function);
+
+/* Short word for an operation kind as the CSV uses it: kernel, memset, h2d, d2h, d2d, p2p, comm, graph, host. */
+const char *gw_op_kind_name(enum gw_op_kind kind);
+
+/* Demangled kernel name with template and function arguments folded, for people; the caller frees. NULL: no memory. */
+char *gw_kernel_name_short(const char *mangled);
+
+#endif
