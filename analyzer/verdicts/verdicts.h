@@ -1,0 +1,42 @@
+/*
+ * Verdicts: one per suspect, always all of them, from the model and its budget.
+ */
+#ifndef GW_ANALYZER_VERDICTS_VERDICTS_H
+#define GW_ANALYZER_VERDICTS_VERDICTS_H
+
+#include "analyzer/verdicts/budget.h"
+
+enum gw_verdict_state { GW_CONFIRMED = 0, GW_UNKNOWN, GW_RULED_OUT };
+
+#define GW_EVIDENCE_MAX 5
+
+struct gw_evidence {
+    uint64_t t_ns, duration_ns;
+    char *what;
+};
+
+struct gw_verdict {
+    const char *id;      /* as in the table of verdicts.def; static */
+    const char *suspect; /* a few words; static */
+    enum gw_verdict_state state;
+    double saving_ms, saving_percent; /* confirmed: mean per analysed step */
+    double bound_ms;                  /* ruled out: it costs at most this per step */
+    double per_step;                  /* occurrences per analysed step */
+    uint32_t steps_affected;
+    uint32_t process, device, stream, thread; /* indices, GW_NONE where it does not apply */
+    struct gw_evidence evidence[GW_EVIDENCE_MAX];
+    uint32_t evidence_count;
+    char *why; /* one sentence: why this state, in numbers */
+    char *fix; /* one sentence; NULL unless confirmed */
+};
+
+struct gw_verdicts {
+    GW_ARRAY(struct gw_verdict, list); /* confirmed by saving, then unknown, then ruled out */
+    double replay_error_percent;       /* negative: no replay was made */
+};
+
+/* Judges every suspect. Returns 0 or -ENOMEM; destroy with gw_verdicts_destroy. */
+int gw_verdicts_create(const struct gw_model *model, const struct gw_budget *budget, struct gw_verdicts **ret_verdicts);
+void gw_verdicts_destroy(struct gw_verdicts *verdicts);
+
+#endif
