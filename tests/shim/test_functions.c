@@ -1,0 +1,76 @@
+// The table of functions against itself and against the look-ups that a real CUDA 13 runtime was seen to make.
+#include "shim/api/functions.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char *requests_path;
+
+static void every_row_is_found_by_its_names(void **state)
+{
+    (void)state;
+    for (unsigned id = 0; id < GW_FUNCTION_COUNT; id++) {
+        const struct gw_function *row = gw_function_row(id);
+
+        assert_string_equal(gw_function_name(id), row->symbol);
+        assert_int_equal(gw_function_find(row->symbol), id);
+        assert_true(gw_function_first(row->base) <= id);
+        if (row->version)
+            assert_int_equal(gw_function_lookup(row->base, row->version, row->stream_mode), id);
+    }
+}
+
+static void unknown_names_are_not_found(void **state)
+{
+    (void)state;
+    assert_int_equal(gw_function_find(""), GW_FUNCTION_NONE);
+    assert_int_equal(gw_function_find("malloc"), GW_FUNCTION_NONE);
+    assert_int_equal(gw_function_find("cuMemcpyHtoD_v9"), GW_FUNCTION_NONE);
+    assert_int_equal(gw_function_lookup("", 13000, false), GW_FUNCTION_NONE);
+    assert_int_equal(gw_function_lookup("cuCtxSynchronize", 1000, false), GW_FUNCTION_NONE);
+    assert_string_equal(gw_function_name(GW_FUNCTION_NONE), "?");
+    assert_null(gw_function_row(GW_FUNCTION_COUNT));
+}
+
+static void requests_of_the_runtime_get_their_version(void **state)
+{
+    char line[256];
+    unsigned checked = 0;
+    FILE *requests = fopen(requests_path, "r");
+
+    (void)state;
+    assert_non_null(requests);
+    while (fgets(line, sizeof(line), requests)) {
+        char base[128], symbol[128];
+        unsigned version, flags;
+
+        // "(none)": the library answering had no such function; the first line has an empty name.
+        if (sscanf(line, "%127s v=%u fl=%u %127s", base, &version, &flags, symbol) != 4 || symbol[0] == '(')
+            continue;
+        assert_string_equal(gw_function_name(gw_function_lookup(base, version, flags == 2)), symbol);
+        checked++;
+    }
+    fclose(requests);
+    assert_true(checked > 400);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_row_is_found_by_its_names),
+        cmocka_unit_test(unknown_names_are_not_found),
+        cmocka_unit_test(requests_of_the_runtime_get_their_version),
+    };
+
+    if (argc != 2) {
+        fprintf(stderr, "usage: %s REQUESTS\n", argv[0]);
+        return 2;
+    }
+    requests_path = argv[1];
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
