@@ -31,6 +31,9 @@ enum gw_class {
     GW_CLASS_COUNT
 };
 
+/* Used where the run itself shows no launch on an idle device. */
+#define GW_LAUNCH_LATENCY_ASSUMED_NS 10000u
+
 /* Name as in JSON and CSV ("compute", "idle_host", …). */
 const char *gw_class_name(enum gw_class cls);
 
@@ -56,7 +59,8 @@ struct gw_step_budget {
 struct gw_budget {
     GW_ARRAY(struct gw_step_budget, cells); /* ordered by step, then device of its process */
     GW_ARRAY(struct gw_gap, gaps);          /* ordered by device, then begin; whole trace, not only steps */
-    uint64_t launch_latency_ns;             /* measured: median of start − end of enqueue call on an idle stream */
+    uint64_t launch_latency_ns;   /* lowest tenth of start − begin of the enqueue call, kernels on an idle device */
+    bool launch_latency_measured; /* false: no kernel met an idle device, GW_LAUNCH_LATENCY_ASSUMED_NS is used */
     uint32_t median_step; /* index of the step whose length is the median of the analysed ones, GW_NONE without steps */
     uint32_t analysed_steps; /* not warm-up */
 };

@@ -1,0 +1,121 @@
+#include "analyzer/verdicts/gaps.h"
+
+#include <errno.h>
+
+#include "analyzer/verdicts/array.h"
+
+/* Where pieces of one device's idle time go. */
+struct sink {
+    struct gw_gaps *gaps;
+    const struct gw_interval *fog;
+    size_t fog_count, fog_at;
+    uint32_t device, next_op;
+    uint32_t waited_for; /* the call that enqueues next_op */
+    bool failed;
+};
+
+uint64_t gw_op_enqueue_ns(const struct gw_model *model, const struct gw_op *op)
+{
+    uint32_t call = op->outer_call != GW_NONE ? op->outer_call : op->call;
+    if (call == GW_NONE || op->flags & GW_OP_NO_CALL || model->calls[call].flags & GW_CALL_NO_BEGIN)
+        return GW_TIME_UNKNOWN;
+    return model->calls[call].begin_ns;
+}
+
+static void append(struct sink *sink, uint64_t begin_ns, uint64_t end_ns, enum gw_class cls, uint32_t call)
+{
+    struct gw_gaps *gaps = sink->gaps;
+    if (begin_ns >= end_ns || sink->failed)
+        return;
+    struct gw_gap *last = gaps->list_count ? &gaps->list[gaps->list_count - 1] : NULL;
+    if (last && last->device == sink->device && last->end_ns == begin_ns && last->cls == cls && last->call == call &&
+        last->next_op == sink->next_op) {
+        last->end_ns = end_ns;
+        return;
+    }
+    if (!gw_array_reserve((void **)&gaps->list, gaps->list_count, &gaps->room, sizeof *gaps->list)) {
+        sink->failed = true;
+        return;
+    }
+    gaps->list[gaps->list_count++] = (struct gw_gap){begin_ns, end_ns, sink->device, call, sink->next_op, (uint8_t)cls};
+}
+
+/* Appends a piece whose cause holds only outside the fog. Pieces come in order of time. */
+static void append_clear(struct sink *sink, uint64_t begin_ns, uint64_t end_ns, enum gw_class cls, uint32_t call)
+{
+    uint64_t now = begin_ns;
+    while (sink->fog_at < sink->fog_count && sink->fog[sink->fog_at].end_ns <= now)
+        sink->fog_at++;
+    for (size_t i = sink->fog_at; i < sink->fog_count && sink->fog[i].begin_ns < end_ns; i++) {
+        uint64_t from = sink->fog[i].begin_ns > now ? sink->fog[i].begin_ns : now;
+        uint64_t to = sink->fog[i].end_ns < end_ns ? sink->fog[i].end_ns : end_ns;
+        append(sink, now, from, cls, call);
+        append(sink, from, to, GW_CLASS_IDLE_UNKNOWN, GW_NONE);
+        now = to;
+    }
+    append(sink, now, end_ns, cls, call);
+}
+
+static void visit(void *data, uint64_t begin_ns, uint64_t end_ns, enum gw_class cls, uint32_t call)
+{
+    struct sink *sink = data;
+    append_clear(sink, begin_ns, end_ns, cls, call == GW_NONE ? sink->waited_for : call);
+}
+
+/* Idle in [begin_ns, end_ns), ended by an operation whose enqueue call began at enqueue_ns on thread. */
+static void attribute(struct sink *sink, const struct gw_host *host, uint32_t thread, uint64_t begin_ns,
+                      uint64_t end_ns, uint64_t enqueue_ns, uint64_t latency_ns)
+{
+    if (enqueue_ns < begin_ns) { /* it was queued already */
+        uint64_t latency_from = end_ns - begin_ns > latency_ns ? end_ns - latency_ns : begin_ns;
+        append_clear(sink, begin_ns, latency_from, GW_CLASS_IDLE_DEPENDENCY, sink->waited_for);
+        append_clear(sink, latency_from, end_ns, GW_CLASS_IDLE_LATENCY, sink->waited_for);
+        return;
+    }
+    uint64_t launch_from = enqueue_ns < end_ns ? enqueue_ns : end_ns;
+    gw_host_walk(host, thread, begin_ns, launch_from, visit, sink);
+    append_clear(sink, launch_from, end_ns, GW_CLASS_IDLE_LAUNCH, sink->waited_for);
+}
+
+/* The thread that feeds a device when no later operation tells: the one that enqueued its last operation. */
+static uint32_t last_feeder(const struct gw_model *model, uint32_t device)
+{
+    for (size_t i = model->ops_count; i-- > 0;) {
+        const struct gw_op *op = &model->ops[i];
+        if (op->stream != GW_NONE && model->streams[op->stream].device == device && op->call != GW_NONE)
+            return model->calls[op->call].thread;
+    }
+    return GW_NONE;
+}
+
+int gw_gaps_append(struct gw_gaps *gaps, const struct gw_host *host, uint32_t device,
+                   const struct gw_segments *segments, const struct gw_interval *fog, size_t fog_count,
+                   uint64_t latency_ns)
+{
+    const struct gw_model *model = host->model;
+    struct sink sink = {.gaps = gaps, .fog = fog, .fog_count = fog_count, .device = device};
+    for (size_t i = 0; i < segments->list_count && !sink.failed; i++) {
+        const struct gw_segment *segment = &segments->list[i];
+        if (segment->cls != GW_CLASS_COUNT)
+            continue;
+        sink.next_op = segment->next_op;
+        sink.waited_for = GW_NONE;
+        uint32_t thread = GW_NONE;
+        uint64_t enqueue_ns = segment->end_ns;
+        if (segment->next_op == GW_NONE) {
+            thread = last_feeder(model, device);
+        } else {
+            const struct gw_op *op = &model->ops[segment->next_op];
+            enqueue_ns = gw_op_enqueue_ns(model, op);
+            if (enqueue_ns != GW_TIME_UNKNOWN) {
+                sink.waited_for = op->outer_call != GW_NONE ? op->outer_call : op->call;
+                thread = model->calls[sink.waited_for].thread;
+            }
+        }
+        if (thread == GW_NONE)
+            append(&sink, segment->begin_ns, segment->end_ns, GW_CLASS_IDLE_UNKNOWN, GW_NONE);
+        else
+            attribute(&sink, host, thread, segment->begin_ns, segment->end_ns, enqueue_ns, latency_ns);
+    }
+    return sink.failed ? -ENOMEM : 0;
+}

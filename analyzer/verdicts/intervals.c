@@ -1,0 +1,174 @@
+#include "analyzer/verdicts/intervals.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "analyzer/verdicts/array.h"
+
+/* What happens at one instant, in the order in which it counts: what ends makes room for what starts. */
+enum edge_kind { EDGE_END = 0, EDGE_POINT, EDGE_START };
+
+struct edge {
+    uint64_t t_ns;
+    uint32_t op;
+    uint8_t kind;
+};
+
+/* Classes a busy operation can have, in order of precedence, with graphs apart so that opacity shows. */
+enum lane { LANE_COMPUTE = 0, LANE_GRAPH, LANE_COMM, LANE_H2D, LANE_D2H, LANE_D2D, LANE_P2P, LANE_COUNT };
+
+static const uint8_t lane_class[LANE_COUNT] = {GW_CLASS_COMPUTE,  GW_CLASS_COMPUTE,  GW_CLASS_COMM_EXPOSED,
+                                               GW_CLASS_COPY_H2D, GW_CLASS_COPY_D2H, GW_CLASS_COPY_D2D,
+                                               GW_CLASS_COPY_P2P};
+
+static enum lane op_lane(const struct gw_op *op)
+{
+    switch ((enum gw_op_kind)op->kind) {
+    case GW_OP_H2D:
+        return LANE_H2D;
+    case GW_OP_D2H:
+        return LANE_D2H;
+    case GW_OP_D2D:
+        return LANE_D2D;
+    case GW_OP_P2P:
+        return LANE_P2P;
+    case GW_OP_COMM:
+        return LANE_COMM;
+    case GW_OP_GRAPH:
+        return LANE_GRAPH;
+    case GW_OP_KERNEL:
+    case GW_OP_MEMSET:
+    case GW_OP_HOST:
+    case GW_OP_KIND_COUNT:
+        break;
+    }
+    return LANE_COMPUTE;
+}
+
+bool gw_op_is_busy(const struct gw_op *op)
+{
+    return op->kind != GW_OP_HOST && !(op->flags & GW_OP_UNTIMED) && op->start_ns != GW_TIME_UNKNOWN &&
+           op->end_ns != GW_TIME_UNKNOWN && op->end_ns >= op->start_ns;
+}
+
+enum gw_class gw_op_class(const struct gw_op *op)
+{
+    return (enum gw_class)lane_class[op_lane(op)];
+}
+
+static int compare_edges(const void *left, const void *right)
+{
+    const struct edge *a = left, *b = right;
+    if (a->t_ns != b->t_ns)
+        return a->t_ns < b->t_ns ? -1 : 1;
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    return a->op < b->op ? -1 : a->op > b->op;
+}
+
+static bool append(struct gw_segments *segments, struct gw_segment segment)
+{
+    if (segment.begin_ns >= segment.end_ns)
+        return true;
+    struct gw_segment *last = segments->list_count ? &segments->list[segments->list_count - 1] : NULL;
+    if (last && last->cls == segment.cls && last->opaque == segment.opaque && last->cls != GW_CLASS_COUNT) {
+        last->end_ns = segment.end_ns;
+        return true;
+    }
+    if (!gw_array_reserve((void **)&segments->list, segments->list_count, &segments->room, sizeof *segments->list))
+        return false;
+    segments->list[segments->list_count++] = segment;
+    return true;
+}
+
+static uint64_t clamp(uint64_t t, uint64_t low, uint64_t high)
+{
+    return t < low ? low : t > high ? high : t;
+}
+
+/* Edges of the busy operations that touch [begin_ns, end_ns), sorted. */
+static struct edge *collect_edges(const struct gw_model *model, const uint32_t *ops, size_t count, uint64_t begin_ns,
+                                  uint64_t end_ns, size_t *ret_count)
+{
+    struct edge *edges = calloc(count ? 2 * count : 1, sizeof *edges);
+    if (!edges)
+        return NULL;
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct gw_op *op = &model->ops[ops[i]];
+        if (!gw_op_is_busy(op) || op->end_ns < begin_ns || op->start_ns >= end_ns)
+            continue;
+        uint64_t start = clamp(op->start_ns, begin_ns, end_ns), end = clamp(op->end_ns, begin_ns, end_ns);
+        if (start == end) {
+            edges[used++] = (struct edge){start, ops[i], EDGE_POINT};
+            continue;
+        }
+        edges[used++] = (struct edge){start, ops[i], EDGE_START};
+        edges[used++] = (struct edge){end, ops[i], EDGE_END};
+    }
+    qsort(edges, used, sizeof *edges, compare_edges);
+    *ret_count = used;
+    return edges;
+}
+
+int gw_segments_create(const struct gw_model *model, const uint32_t *ops, size_t count, uint64_t begin_ns,
+                       uint64_t end_ns, struct gw_segments *ret_segments)
+{
+    struct gw_segments segments = {0};
+    size_t edge_count = 0, active[LANE_COUNT] = {0};
+    int ret = -ENOMEM;
+    struct edge *edges = collect_edges(model, ops, count, begin_ns, end_ns, &edge_count);
+    if (!edges)
+        goto end;
+
+    uint64_t since = begin_ns;
+    for (size_t i = 0; i <= edge_count; i++) {
+        const struct edge *edge = i < edge_count ? &edges[i] : NULL;
+        uint64_t now = edge ? edge->t_ns : end_ns;
+        size_t lane = 0;
+        while (lane < LANE_COUNT && !active[lane])
+            lane++;
+        struct gw_segment segment = {since, now, GW_NONE, GW_CLASS_COUNT, false};
+        if (lane < LANE_COUNT) {
+            segment.cls = lane_class[lane];
+            segment.opaque = lane == LANE_GRAPH;
+        } else if (edge) {
+            segment.next_op = edge->op;
+        }
+        if (!append(&segments, segment))
+            goto end;
+        since = now;
+        if (edge && edge->kind == EDGE_START)
+            active[op_lane(&model->ops[edge->op])]++;
+        else if (edge && edge->kind == EDGE_END)
+            active[op_lane(&model->ops[edge->op])]--;
+    }
+    *ret_segments = segments;
+    segments.list = NULL;
+    ret = 0;
+end:
+    free(segments.list);
+    free(edges);
+    return ret;
+}
+
+static int compare_intervals(const void *left, const void *right)
+{
+    const struct gw_interval *a = left, *b = right;
+    return a->begin_ns < b->begin_ns ? -1 : a->begin_ns > b->begin_ns;
+}
+
+size_t gw_intervals_merge(struct gw_interval *intervals, size_t count)
+{
+    if (!count)
+        return 0;
+    qsort(intervals, count, sizeof *intervals, compare_intervals);
+    size_t kept = 0;
+    for (size_t i = 1; i < count; i++) {
+        if (intervals[i].begin_ns > intervals[kept].end_ns)
+            intervals[++kept] = intervals[i];
+        else if (intervals[i].end_ns > intervals[kept].end_ns)
+            intervals[kept].end_ns = intervals[i].end_ns;
+    }
+    return kept + 1;
+}
