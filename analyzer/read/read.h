@@ -1,0 +1,57 @@
+/*
+ * Reading a recorded run: run.json, functions.txt and the CTF traces below it. The only code that knows Babeltrace 2.
+ *
+ * Each stream file has a Babeltrace graph of its own (source.ctf.fs, no muxer) run on a pool of threads, one per online
+ * CPU; graphs are created and destroyed one at a time, as the library asks. Times are raw clock values:
+ * CLOCK_MONOTONIC.
+ */
+#ifndef GW_ANALYZER_READ_READ_H
+#define GW_ANALYZER_READ_READ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyzer/read/error.h"
+#include "analyzer/read/records.h"
+
+/* Called from reading threads, one at a time, with the bytes of stream files read so far. */
+struct gw_read_progress {
+    void (*update)(void *user, uint64_t done_bytes, uint64_t total_bytes); /* NULL: none */
+    void *user;
+};
+
+/* What run.json and functions.txt say. Strings are owned; NULL when absent. */
+struct gw_run_file {
+    char *path;     /* the directory that holds run.json */
+    char **command; /* NULL-terminated, never NULL */
+    char *host, *device, *gpu_timing, *trace_path;
+    char *versions_json, *environment_json;
+    int exit_status;
+    bool complete;
+    int64_t realtime_offset_ns;
+    uint64_t begin_monotonic_ns, end_monotonic_ns; /* 0 when unknown */
+    uint64_t discarded_events;
+    char **functions; /* name by id of the recorded trace, NULL for gaps; NULL array when there is no functions.txt */
+    size_t function_count;
+};
+
+/* Directories of a run: path itself when it has run.json, else its rank-* directories that have one, sorted by name.
+ * Stores a NULL-terminated array in *ret_paths; release with gw_run_paths_free. Returns 0, -ENOENT when there is no
+ * such directory or it holds no run, or another negative errno, with *error filled. */
+int gw_run_paths(const char *path, char ***ret_paths, struct gw_error *error);
+void gw_run_paths_free(char **paths);
+
+/* Reads run.json and functions.txt of one run directory. Returns 0 or a negative errno with *error filled: -EPROTO for
+ * another version, -EBADMSG for what is no JSON or lacks a field. Release with gw_run_file_destroy (NULL allowed). */
+int gw_run_file_read(const char *path, struct gw_run_file **ret_run, struct gw_error *error);
+void gw_run_file_destroy(struct gw_run_file *run);
+
+/* Reads every CTF trace below path into *ret_records (release with gw_records_destroy). A damaged stream file is read
+ * as far as it is whole, the rest becomes a loss. Without any trace the records are empty. Returns 0 or a negative
+ * errno with *error filled: -EBADMSG when metadata cannot be parsed, -EPROTO when events lack fields this version
+ * needs. */
+int gw_records_read(const char *path, const struct gw_read_progress *progress, struct gw_records **ret_records,
+                    struct gw_error *error);
+
+#endif

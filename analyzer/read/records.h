@@ -1,0 +1,115 @@
+/*
+ * Records: the events of a trace as flat arrays, one list of blocks for each stream file, in time order within a
+ * stream.
+ *
+ * Memory: 40 bytes an event plus 8 for each field beyond the leading four; strings once, with their NUL. Blocks are
+ * freed as the builder is done with them (gw_records_destroy), and a stream is refused beyond GW_BLOCKS_MAX blocks.
+ */
+#ifndef GW_ANALYZER_READ_RECORDS_H
+#define GW_ANALYZER_READ_RECORDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum gw_record_type {
+#define GW_EVENT(event) GW_RECORD_##event,
+#define GW_HEAD(event, field, slot)
+#define GW_WORD(event, field)
+#define GW_TEXT(event, field)
+#define GW_EVENT_END(event)
+#include "analyzer/read/events.def"
+#undef GW_EVENT
+#undef GW_HEAD
+#undef GW_WORD
+#undef GW_TEXT
+#undef GW_EVENT_END
+    GW_RECORD_COUNT
+};
+
+/* GW_ARG_<event>_<field>: index of a field in the record's words; GW_ARGS_<event>: how many there are. */
+#define GW_EVENT(event)                                                                                                \
+    enum gw_args_##event                                                                                               \
+    {
+#define GW_HEAD(event, field, slot)
+#define GW_WORD(event, field) GW_ARG_##event##_##field,
+#define GW_TEXT(event, field) GW_ARG_##event##_##field,
+#define GW_EVENT_END(event)                                                                                            \
+    GW_ARGS_##event                                                                                                    \
+    }                                                                                                                  \
+    ;
+#include "analyzer/read/events.def"
+#undef GW_EVENT
+#undef GW_HEAD
+#undef GW_WORD
+#undef GW_TEXT
+#undef GW_EVENT_END
+
+#define GW_BLOCK_RECORDS 65536u
+#define GW_BLOCK_WORDS (GW_BLOCK_RECORDS * 4u)
+#define GW_RECORD_WORDS_MAX 8u
+#define GW_BLOCKS_MAX 65536u
+
+struct gw_record {
+    uint64_t time_ns;  /* the event's own time */
+    uint64_t begin_ns; /* slots filled as events.def says, 0 otherwise */
+    uint64_t call;
+    uint64_t site;
+    int32_t result;
+    uint32_t type : 8;   /* enum gw_record_type */
+    uint32_t words : 24; /* index of its first word in the block */
+};
+
+struct gw_record_block {
+    uint32_t count, word_count;
+    struct gw_record records[GW_BLOCK_RECORDS];
+    uint64_t words[GW_BLOCK_WORDS];
+};
+
+/* Events are missing in [begin, end) of one stream; count 0 when it is not known how many. */
+struct gw_record_loss {
+    uint64_t begin_ns, end_ns;
+    uint64_t count;
+};
+
+struct gw_record_stream {
+    struct gw_record_block **blocks;
+    size_t block_count, block_capacity;
+    char *texts; /* every string of the stream, NUL-terminated, one after the other */
+    size_t text_bytes, text_capacity;
+    struct gw_record_loss *losses;
+    size_t loss_count, loss_capacity;
+    uint64_t counts[GW_RECORD_COUNT];
+    uint64_t first_ns, last_ns; /* of its events, UINT64_MAX and 0 when it has none */
+};
+
+struct gw_records {
+    struct gw_record_stream *streams;
+    size_t stream_count;
+    uint64_t skipped_events;    /* of classes this version does not know */
+    int64_t realtime_offset_ns; /* CLOCK_REALTIME − CLOCK_MONOTONIC of the trace's clock, 0 without a trace */
+};
+
+/* Words of a record. */
+static inline const uint64_t *gw_record_words(const struct gw_record_block *block, const struct gw_record *record)
+{
+    return block->words + record->words;
+}
+
+/* Appends a record with word_count words to the stream. Returns 0, -ENOMEM, or -EFBIG beyond GW_BLOCKS_MAX. */
+int gw_record_stream_append(struct gw_record_stream *stream, const struct gw_record *record, const uint64_t *words,
+                            uint32_t word_count);
+
+/* Stores a string and its offset in *ret_offset. Returns 0 or -ENOMEM. */
+int gw_record_stream_add_text(struct gw_record_stream *stream, const char *text, size_t bytes, uint64_t *ret_offset);
+
+/* Stores a loss. count is the difference of two wrapping counters: a negative one takes back from the losses before.
+ * Returns 0 or -ENOMEM. */
+int gw_record_stream_add_loss(struct gw_record_stream *stream, uint64_t begin_ns, uint64_t end_ns, int64_t count);
+
+/* Frees what the stream owns. */
+void gw_record_stream_clear(struct gw_record_stream *stream);
+
+/* Frees everything; NULL is allowed. */
+void gw_records_destroy(struct gw_records *records);
+
+#endif

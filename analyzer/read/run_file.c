@@ -1,0 +1,269 @@
+#include <dirent.h>
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "analyzer/read/read.h"
+
+#define RUN_SCHEMA "gpuwitness.run/1"
+#define RUNS_MAX 65536u
+
+static char *join(const char *directory, const char *name)
+{
+    char *path = NULL;
+    return asprintf(&path, "%s/%s", directory, name) < 0 ? NULL : path;
+}
+
+static bool has_run_file(const char *directory)
+{
+    char *path = join(directory, "run.json");
+    struct stat info;
+    bool found = path && stat(path, &info) == 0;
+    free(path);
+    return found;
+}
+
+static int is_rank_directory(const struct dirent *entry)
+{
+    return strncmp(entry->d_name, "rank-", 5) == 0;
+}
+
+static int add_path(char ***paths, size_t *count, char *taken)
+{
+    char **grown = taken && *count < RUNS_MAX ? realloc(*paths, (*count + 2) * sizeof(*grown)) : NULL;
+    if (!grown) {
+        free(taken);
+        return -ENOMEM;
+    }
+    *paths = grown;
+    grown[(*count)++] = taken;
+    grown[*count] = NULL;
+    return 0;
+}
+
+int gw_run_paths(const char *path, char ***ret_paths, struct gw_error *error)
+{
+    int status = 0;
+    char **paths = NULL;
+    size_t path_count = 0;
+    struct dirent **entries = NULL;
+    int entry_count = 0;
+    struct stat info;
+    if (stat(path, &info) != 0) {
+        return gw_error_set(error, -errno, "%s: the run cannot be opened: %s", path, strerror(errno));
+    }
+    if (!S_ISDIR(info.st_mode)) {
+        return gw_error_set(error, -ENOTDIR, "%s: this is not a run directory; give what 'gpuwitness record -o' wrote",
+                            path);
+    }
+    if (has_run_file(path)) {
+        status = add_path(&paths, &path_count, strdup(path));
+        goto end;
+    }
+    entry_count = scandir(path, &entries, is_rank_directory, alphasort);
+    if (entry_count < 0) {
+        status = gw_error_set(error, -errno, "%s: the folder cannot be read: %s", path, strerror(errno));
+        goto end;
+    }
+    for (int i = 0; i < entry_count && !status; i++) {
+        char *rank = join(path, entries[i]->d_name);
+        if (!rank || has_run_file(rank)) {
+            status = add_path(&paths, &path_count, rank);
+        } else {
+            free(rank);
+        }
+    }
+    if (!status && path_count == 0) {
+        status = gw_error_set(
+            error, -ENOENT, "%s: there is no run.json here; give a directory that 'gpuwitness record -o' wrote", path);
+    }
+end:
+    if (status == -ENOMEM) {
+        gw_error_set(error, status, "%s: no memory to list its runs", path);
+    }
+    for (int i = 0; i < entry_count; i++) {
+        free(entries[i]);
+    }
+    free(entries);
+    if (status) {
+        gw_run_paths_free(paths);
+    } else {
+        *ret_paths = paths;
+    }
+    return status;
+}
+
+void gw_run_paths_free(char **paths)
+{
+    for (char **path = paths; path && *path; path++) {
+        free(*path);
+    }
+    free(paths);
+}
+
+static char *copy_text(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? strdup(text) : NULL;
+}
+
+static char *dump(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return value ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+}
+
+static uint64_t number(const json_t *object, const char *key)
+{
+    json_int_t value = json_integer_value(json_object_get(object, key));
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+static char **copy_command(const json_t *command)
+{
+    size_t count = json_array_size(command);
+    char **words = calloc(count + 1, sizeof(*words));
+    size_t kept = 0;
+    for (size_t i = 0; words && i < count; i++) {
+        const char *word = json_string_value(json_array_get(command, i));
+        words[kept] = word ? strdup(word) : NULL;
+        kept += words[kept] != NULL;
+    }
+    return words;
+}
+
+static int fill(struct gw_run_file *run, const json_t *root)
+{
+    const json_t *start = json_object_get(root, "start");
+    const json_t *end = json_object_get(root, "end");
+    run->command = copy_command(json_object_get(root, "command"));
+    run->host = copy_text(root, "host");
+    run->device = copy_text(root, "device");
+    run->gpu_timing = copy_text(root, "gpu_timing");
+    run->versions_json = dump(root, "versions");
+    run->environment_json = dump(root, "environment");
+    run->complete = json_is_true(json_object_get(root, "complete"));
+    run->exit_status = (int)json_integer_value(json_object_get(json_object_get(root, "exit"), "status"));
+    run->begin_monotonic_ns = number(start, "monotonic_ns");
+    run->end_monotonic_ns = number(end, "monotonic_ns");
+    run->realtime_offset_ns = (int64_t)(number(start, "realtime_ns") - number(start, "monotonic_ns"));
+    run->discarded_events = number(root, "events_discarded");
+    const char *trace = json_string_value(json_object_get(root, "trace"));
+    run->trace_path = join(run->path, trace ? trace : "trace");
+    return run->command && run->trace_path ? 0 : -ENOMEM;
+}
+
+/* Lines "id name"; ids are rows of the table the shim was built from. */
+static int read_functions(struct gw_run_file *run, struct gw_error *error)
+{
+    int status = 0;
+    char *line = NULL;
+    size_t line_capacity = 0;
+    char *path = join(run->path, "functions.txt");
+    FILE *file = path ? fopen(path, "re") : NULL;
+    if (!file) {
+        status = path && errno == ENOENT
+                     ? 0
+                     : gw_error_set(error, path ? -errno : -ENOMEM, "%s/functions.txt cannot be read: %s", run->path,
+                                    strerror(errno));
+        goto end;
+    }
+    run->functions = calloc(UINT16_MAX + 1u, sizeof(*run->functions));
+    if (!run->functions) {
+        status = gw_error_set(error, -ENOMEM, "%s: no memory for the function names", path);
+        goto end;
+    }
+    while (getline(&line, &line_capacity, file) > 0) {
+        char *name = NULL;
+        unsigned long id = strtoul(line, &name, 10);
+        if (name == line || *name != ' ' || id > UINT16_MAX || run->functions[id]) {
+            status = gw_error_set(error, -EBADMSG, "%s: the line '%.40s' is not \"id name\"", path, line);
+            goto end;
+        }
+        name[strcspn(name, "\n")] = '\0';
+        run->functions[id] = strdup(name + 1);
+        if (!run->functions[id]) {
+            status = gw_error_set(error, -ENOMEM, "%s: no memory for the function names", path);
+            goto end;
+        }
+        run->function_count = id + 1 > run->function_count ? id + 1 : run->function_count;
+    }
+end:
+    if (file) {
+        fclose(file);
+    }
+    free(line);
+    free(path);
+    return status;
+}
+
+int gw_run_file_read(const char *path, struct gw_run_file **ret_run, struct gw_error *error)
+{
+    int status = 0;
+    json_error_t problem;
+    json_t *root = NULL;
+    char *file_path = join(path, "run.json");
+    struct gw_run_file *run = calloc(1, sizeof(*run));
+    if (!file_path || !run || !(run->path = strdup(path))) {
+        status = gw_error_set(error, -ENOMEM, "%s: no memory to read run.json", path);
+        goto end;
+    }
+    root = json_load_file(file_path, JSON_REJECT_DUPLICATES, &problem);
+    if (!root) {
+        status =
+            json_error_code(&problem) == json_error_cannot_open_file
+                ? gw_error_set(error, -EACCES, "%s cannot be opened: %s", file_path, strerror(errno))
+                : gw_error_set(error, -EBADMSG, "%s, line %d: not JSON: %s", file_path, problem.line, problem.text);
+        goto end;
+    }
+    const char *schema = json_string_value(json_object_get(root, "schema"));
+    if (!schema) {
+        status =
+            gw_error_set(error, -EBADMSG, "%s has no field \"schema\": this is not a run of gpuwitness", file_path);
+        goto end;
+    }
+    if (strcmp(schema, RUN_SCHEMA) != 0) {
+        status = gw_error_set(error, -EPROTO,
+                              "%s is of schema \"%s\", this gpuwitness reads \"%s\"; use the version that recorded it",
+                              file_path, schema, RUN_SCHEMA);
+        goto end;
+    }
+    status = fill(run, root);
+    if (status) {
+        gw_error_set(error, status, "%s: no memory to read run.json", path);
+        goto end;
+    }
+    status = read_functions(run, error);
+end:
+    json_decref(root);
+    free(file_path);
+    if (status) {
+        gw_run_file_destroy(run);
+    } else {
+        *ret_run = run;
+    }
+    return status;
+}
+
+void gw_run_file_destroy(struct gw_run_file *run)
+{
+    if (!run) {
+        return;
+    }
+    gw_run_paths_free(run->command);
+    for (size_t i = 0; run->functions && i < run->function_count; i++) {
+        free(run->functions[i]);
+    }
+    free(run->functions);
+    free(run->path);
+    free(run->host);
+    free(run->device);
+    free(run->gpu_timing);
+    free(run->trace_path);
+    free(run->versions_json);
+    free(run->environment_json);
+    free(run);
+}

@@ -1,0 +1,322 @@
+#include "analyzer/read/stream_graph.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/read/event_classes.h"
+
+struct gw_stream_graph {
+    bt_graph *graph;
+    struct gw_record_stream *stream;
+    struct gw_event_layouts layouts;
+    const bt_clock_class *clock; /* borrowed from the trace, valid while the graph lives */
+    void (*packet_done)(void *user);
+    void *user;
+    uint64_t skipped;
+    uint64_t last_ns; /* of the last message with a time */
+    bool has_identity;
+    uint64_t class_id, instance_id;
+    int status;
+    struct gw_error error;
+};
+
+static int take_babeltrace_error(struct gw_error *error, const char *what, const char *path)
+{
+    const bt_error *cause = bt_current_thread_take_error();
+    uint64_t causes = cause ? bt_error_get_cause_count(cause) : 0;
+    /* The first cause is the deepest: it names what is wrong, the others only who called. */
+    const char *message = causes ? bt_error_cause_get_message(bt_error_borrow_cause_by_index(cause, 0)) : "no detail";
+    gw_error_set(error, 0, "%s: %s (%s)", path, what, message);
+    if (cause) {
+        bt_error_release(cause);
+    }
+    return -EBADMSG;
+}
+
+static int add_source(bt_graph *graph, const char *path, const bt_component_source **ret_source)
+{
+    int status = -EBADMSG;
+    const bt_plugin *plugin = NULL;
+    bt_value *inputs = NULL;
+    bt_value *parameters = bt_value_map_create();
+    if (!parameters ||
+        bt_value_map_insert_empty_array_entry(parameters, "inputs", &inputs) != BT_VALUE_MAP_INSERT_ENTRY_STATUS_OK ||
+        bt_value_array_append_string_element(inputs, path) != BT_VALUE_ARRAY_APPEND_ELEMENT_STATUS_OK) {
+        status = -ENOMEM;
+        goto end;
+    }
+    if (bt_plugin_find("ctf", BT_TRUE, BT_TRUE, BT_TRUE, BT_TRUE, BT_FALSE, &plugin) != BT_PLUGIN_FIND_STATUS_OK) {
+        goto end;
+    }
+    const bt_component_class_source *source_class = bt_plugin_borrow_source_component_class_by_name_const(plugin, "fs");
+    if (source_class && bt_graph_add_source_component(graph, source_class, "trace", parameters, BT_LOGGING_LEVEL_NONE,
+                                                      ret_source) == BT_GRAPH_ADD_COMPONENT_STATUS_OK) {
+        status = 0;
+    }
+end:
+    bt_plugin_put_ref(plugin);
+    bt_value_put_ref(parameters);
+    return status;
+}
+
+int gw_stream_graph_count(const char *trace_path, uint64_t *ret_count, struct gw_error *error)
+{
+    bt_graph *graph = bt_graph_create(0);
+    if (!graph) {
+        return gw_error_set(error, -ENOMEM, "%s: no memory to read the trace", trace_path);
+    }
+    const bt_component_source *source = NULL;
+    int status = add_source(graph, trace_path, &source);
+    if (status) {
+        status = take_babeltrace_error(error, "the trace cannot be opened, its metadata is damaged", trace_path);
+    } else {
+        *ret_count = bt_component_source_get_output_port_count(source);
+    }
+    bt_graph_put_ref(graph);
+    return status;
+}
+
+static int store_fields(struct gw_stream_graph *self, const struct gw_event_layout *layout, const bt_field *payload,
+                        struct gw_record *record, uint64_t *words, uint32_t *ret_word_count)
+{
+    uint32_t word_count = 0;
+    for (uint8_t i = 0; i < layout->field_count; i++) {
+        const struct gw_event_field *entry = &layout->fields[i];
+        const bt_field *field = bt_field_structure_borrow_member_field_by_index_const(payload, entry->index);
+        if (entry->slot == GW_SLOT_TEXT) {
+            int status = gw_record_stream_add_text(self->stream, bt_field_string_get_value(field),
+                                                   bt_field_string_get_length(field), &words[word_count++]);
+            if (status) {
+                return status;
+            }
+            continue;
+        }
+        uint64_t value = entry->is_signed ? (uint64_t)bt_field_integer_signed_get_value(field)
+                                          : bt_field_integer_unsigned_get_value(field);
+        switch ((enum gw_slot)entry->slot) {
+        case GW_SLOT_BEGIN:
+            record->begin_ns = value;
+            break;
+        case GW_SLOT_CALL:
+            record->call = value;
+            break;
+        case GW_SLOT_SITE:
+            record->site = value;
+            break;
+        case GW_SLOT_RESULT:
+            record->result = (int32_t)value;
+            break;
+        case GW_SLOT_WORD:
+        case GW_SLOT_TEXT:
+            words[word_count++] = value;
+            break;
+        }
+    }
+    *ret_word_count = word_count;
+    return 0;
+}
+
+static int take_event(struct gw_stream_graph *self, const bt_message *message)
+{
+    const bt_event *event = bt_message_event_borrow_event_const(message);
+    const struct gw_event_layout *layout = NULL;
+    int status = gw_event_layouts_get(&self->layouts, bt_event_borrow_class_const(event), &layout, &self->error);
+    if (status) {
+        return status;
+    }
+    self->last_ns = bt_clock_snapshot_get_value(bt_message_event_borrow_default_clock_snapshot_const(message));
+    if (!layout->known) {
+        self->skipped++;
+        return 0;
+    }
+    struct gw_record record = {.time_ns = self->last_ns, .type = layout->type};
+    uint64_t words[GW_RECORD_WORDS_MAX];
+    uint32_t word_count = 0;
+    if (layout->field_count) {
+        status = store_fields(self, layout, bt_event_borrow_payload_field_const(event), &record, words, &word_count);
+        if (status) {
+            return status;
+        }
+    }
+    return gw_record_stream_append(self->stream, &record, words, word_count);
+}
+
+static int take_discarded_events(struct gw_stream_graph *self, const bt_message *message)
+{
+    uint64_t count = 0;
+    bt_property_availability known = bt_message_discarded_events_get_count(message, &count);
+    return gw_record_stream_add_loss(
+        self->stream,
+        bt_clock_snapshot_get_value(bt_message_discarded_events_borrow_beginning_default_clock_snapshot_const(message)),
+        bt_clock_snapshot_get_value(bt_message_discarded_events_borrow_end_default_clock_snapshot_const(message)),
+        known == BT_PROPERTY_AVAILABILITY_AVAILABLE ? (int64_t)count : 0);
+}
+
+static int take_discarded_packets(struct gw_stream_graph *self, const bt_message *message)
+{
+    return gw_record_stream_add_loss(
+        self->stream,
+        bt_clock_snapshot_get_value(
+            bt_message_discarded_packets_borrow_beginning_default_clock_snapshot_const(message)),
+        bt_clock_snapshot_get_value(bt_message_discarded_packets_borrow_end_default_clock_snapshot_const(message)), 0);
+}
+
+static int take_message(struct gw_stream_graph *self, const bt_message *message)
+{
+    switch (bt_message_get_type(message)) {
+    case BT_MESSAGE_TYPE_EVENT:
+        return take_event(self, message);
+    case BT_MESSAGE_TYPE_STREAM_BEGINNING:
+        self->clock = bt_stream_class_borrow_default_clock_class_const(
+            bt_stream_borrow_class_const(bt_message_stream_beginning_borrow_stream_const(message)));
+        return self->clock ? 0
+                           : gw_error_set(&self->error, -EPROTO,
+                                          "a stream of the trace has no clock: it was not recorded by gpuwitness");
+    case BT_MESSAGE_TYPE_DISCARDED_EVENTS:
+        return take_discarded_events(self, message);
+    case BT_MESSAGE_TYPE_DISCARDED_PACKETS:
+        return take_discarded_packets(self, message);
+    case BT_MESSAGE_TYPE_PACKET_END:
+        self->packet_done(self->user);
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+static bt_graph_simple_sink_component_consume_func_status consume(bt_message_iterator *iterator, void *user)
+{
+    struct gw_stream_graph *self = user;
+    bt_message_array_const messages;
+    uint64_t count = 0;
+    switch (bt_message_iterator_next(iterator, &messages, &count)) {
+    case BT_MESSAGE_ITERATOR_NEXT_STATUS_OK:
+        break;
+    case BT_MESSAGE_ITERATOR_NEXT_STATUS_END:
+        return BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_END;
+    case BT_MESSAGE_ITERATOR_NEXT_STATUS_AGAIN:
+        return BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_AGAIN;
+    case BT_MESSAGE_ITERATOR_NEXT_STATUS_MEMORY_ERROR:
+        return BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_MEMORY_ERROR;
+    default:
+        return BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_ERROR;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        if (!self->status) {
+            self->status = take_message(self, messages[i]);
+        }
+        bt_message_put_ref(messages[i]);
+    }
+    return self->status ? BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_END
+                        : BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_OK;
+}
+
+static bt_graph_simple_sink_component_initialize_func_status no_initialisation(bt_message_iterator *iterator,
+                                                                               void *user)
+{
+    (void)iterator;
+    (void)user;
+    return BT_GRAPH_SIMPLE_SINK_COMPONENT_INITIALIZE_FUNC_STATUS_OK;
+}
+
+int gw_stream_graph_create(const char *trace_path, uint64_t port, struct gw_record_stream *stream,
+                           void (*packet_done)(void *user), void *user, struct gw_stream_graph **ret_graph,
+                           struct gw_error *error)
+{
+    int status = -ENOMEM;
+    struct gw_stream_graph *self = calloc(1, sizeof(*self));
+    const bt_component_source *source = NULL;
+    const bt_component_sink *sink = NULL;
+    if (!self || !(self->graph = bt_graph_create(0))) {
+        gw_error_set(error, status, "%s: no memory to read the trace", trace_path);
+        goto end;
+    }
+    self->stream = stream;
+    self->packet_done = packet_done;
+    self->user = user;
+    status = add_source(self->graph, trace_path, &source);
+    if (status) {
+        status = take_babeltrace_error(error, "the trace cannot be opened, its metadata is damaged", trace_path);
+        goto end;
+    }
+    const bt_port_output *output = bt_component_source_borrow_output_port_by_index_const(source, port);
+    if (bt_graph_add_simple_sink_component(self->graph, "records", no_initialisation, consume, NULL, self, &sink) !=
+            BT_GRAPH_ADD_COMPONENT_STATUS_OK ||
+        bt_graph_connect_ports(self->graph, output, bt_component_sink_borrow_input_port_by_index_const(sink, 0),
+                               NULL) != BT_GRAPH_CONNECT_PORTS_STATUS_OK) {
+        status = take_babeltrace_error(error, "the trace cannot be opened", trace_path);
+        goto end;
+    }
+    const char *name = bt_port_get_name(bt_port_output_as_port_const(output));
+    const char *numbers = strstr(name, " | ");
+    unsigned long long class_id, instance_id;
+    if (numbers && sscanf(numbers, " | %llu | %llu", &class_id, &instance_id) == 2) {
+        self->has_identity = true;
+        self->class_id = class_id;
+        self->instance_id = instance_id;
+    }
+    *ret_graph = self;
+    self = NULL;
+end:
+    gw_stream_graph_destroy(self);
+    return status;
+}
+
+void gw_stream_graph_destroy(struct gw_stream_graph *graph)
+{
+    if (!graph) {
+        return;
+    }
+    bt_graph_put_ref(graph->graph);
+    gw_event_layouts_clear(&graph->layouts);
+    free(graph);
+}
+
+bool gw_stream_graph_identity(const struct gw_stream_graph *graph, uint64_t *ret_class_id, uint64_t *ret_instance_id)
+{
+    if (graph->has_identity) {
+        *ret_class_id = graph->class_id;
+        *ret_instance_id = graph->instance_id;
+    }
+    return graph->has_identity;
+}
+
+int gw_stream_graph_run(struct gw_stream_graph *graph, uint64_t *ret_skipped_events, int64_t *ret_realtime_offset_ns,
+                        struct gw_error *error)
+{
+    bt_graph_run_status run;
+    do {
+        run = bt_graph_run(graph->graph);
+    } while (run == BT_GRAPH_RUN_STATUS_AGAIN);
+    if (graph->status) {
+        *error = graph->error;
+        return error->text[0] ? graph->status
+                              : gw_error_set(error, graph->status, "%s",
+                                             graph->status == -EFBIG ? "a stream of the trace has too many events"
+                                                                     : "no memory for the events of the trace");
+    }
+    if (run == BT_GRAPH_RUN_STATUS_MEMORY_ERROR) {
+        bt_error_release(bt_current_thread_take_error());
+        return gw_error_set(error, -ENOMEM, "no memory for the events of the trace");
+    }
+    if (run != BT_GRAPH_RUN_STATUS_OK) {
+        const bt_error *cause = bt_current_thread_take_error();
+        if (cause) {
+            bt_error_release(cause);
+        }
+        int status = gw_record_stream_add_loss(graph->stream, graph->last_ns, UINT64_MAX, 0);
+        if (status) {
+            return gw_error_set(error, status, "no memory for the events of the trace");
+        }
+    }
+    if (graph->clock) {
+        int64_t seconds;
+        uint64_t cycles;
+        bt_clock_class_get_offset(graph->clock, &seconds, &cycles);
+        *ret_realtime_offset_ns = seconds * 1000000000 + (int64_t)cycles;
+    }
+    *ret_skipped_events = graph->skipped;
+    return 0;
+}

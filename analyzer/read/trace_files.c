@@ -1,0 +1,278 @@
+#include "analyzer/read/trace_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEPTH_MAX 16
+#define CTF_MAGIC 0xC1FC1FC1u
+
+struct packet_header {
+    uint32_t magic;
+    uint8_t uuid[16];
+    uint32_t class_id;
+    uint64_t instance_id;
+    uint64_t begin_ns, end_ns;
+    uint64_t content_bits, packet_bits;
+} __attribute__((packed));
+
+static char *join(const char *directory, const char *name)
+{
+    char *path = NULL;
+    return asprintf(&path, "%s/%s", directory, name) < 0 ? NULL : path;
+}
+
+static int walk_packets(int fd, struct gw_stream_file *file)
+{
+    size_t capacity = 0;
+    struct packet_header header;
+    while (file->whole_bytes + sizeof(header) <= file->size_bytes) {
+        if (pread(fd, &header, sizeof(header), (off_t)file->whole_bytes) != (ssize_t)sizeof(header)) {
+            break;
+        }
+        uint64_t bytes = header.packet_bits / 8;
+        if (header.magic != CTF_MAGIC || bytes < sizeof(header) || bytes > UINT32_MAX ||
+            header.content_bits > header.packet_bits || bytes > file->size_bytes - file->whole_bytes) {
+            break;
+        }
+        if (file->packet_count == capacity) {
+            capacity = capacity ? capacity * 2 : 64;
+            uint32_t *grown = realloc(file->packet_bytes, capacity * sizeof(*grown));
+            if (!grown) {
+                return -ENOMEM;
+            }
+            file->packet_bytes = grown;
+        }
+        file->packet_bytes[file->packet_count++] = (uint32_t)bytes;
+        file->whole_bytes += bytes;
+        file->class_id = header.class_id;
+        file->instance_id = header.instance_id;
+        file->end_ns = header.end_ns;
+    }
+    return 0;
+}
+
+static int add_stream_file(struct gw_trace_directory *directory, const char *name, uint64_t size_bytes,
+                           struct gw_error *error)
+{
+    int status = -ENOMEM;
+    int fd = -1;
+    struct gw_stream_file file = {.size_bytes = size_bytes};
+    char *path = join(directory->path, name);
+    file.name = strdup(name);
+    struct gw_stream_file *grown = realloc(directory->files, (directory->file_count + 1) * sizeof(*directory->files));
+    if (grown) {
+        directory->files = grown;
+    }
+    if (!path || !file.name || !grown) {
+        gw_error_set(error, status, "%s: no memory to read the trace", directory->path);
+        goto end;
+    }
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        status = gw_error_set(error, -errno, "%s: the stream file cannot be read: %s", path, strerror(errno));
+        goto end;
+    }
+    status = walk_packets(fd, &file);
+    if (status) {
+        gw_error_set(error, status, "%s: no memory to read the trace", path);
+        goto end;
+    }
+    directory->files[directory->file_count++] = file;
+    file = (struct gw_stream_file){0};
+end:
+    if (fd >= 0) {
+        close(fd);
+    }
+    free(path);
+    free(file.name);
+    free(file.packet_bytes);
+    return status;
+}
+
+static int copy_whole_part(const char *from, const char *to, uint64_t bytes)
+{
+    int status = 0;
+    int in = open(from, O_RDONLY | O_CLOEXEC);
+    int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (in < 0 || out < 0) {
+        status = -errno;
+        goto end;
+    }
+    char buffer[1 << 16];
+    while (bytes) {
+        ssize_t got = read(in, buffer, bytes < sizeof(buffer) ? bytes : sizeof(buffer));
+        if (got <= 0 || write(out, buffer, (size_t)got) != got) {
+            status = got == 0 ? -EIO : -errno;
+            goto end;
+        }
+        bytes -= (uint64_t)got;
+    }
+end:
+    if (in >= 0) {
+        close(in);
+    }
+    if (out >= 0) {
+        close(out);
+    }
+    return status;
+}
+
+static int repair_file(const struct gw_trace_directory *directory, const char *name, uint64_t bytes, bool whole)
+{
+    char *from = join(directory->path, name);
+    char *to = join(directory->repaired_path, name);
+    int status = -ENOMEM;
+    if (from && to) {
+        char *absolute = whole ? realpath(from, NULL) : NULL;
+        if (whole) {
+            status = absolute && symlink(absolute, to) == 0 ? 0 : -errno;
+        } else {
+            status = bytes ? copy_whole_part(from, to, bytes) : 0;
+        }
+        free(absolute);
+    }
+    free(from);
+    free(to);
+    return status;
+}
+
+static int repair(struct gw_trace_directory *directory, struct gw_error *error)
+{
+    bool damaged = false;
+    for (size_t i = 0; i < directory->file_count; i++) {
+        damaged |= directory->files[i].whole_bytes != directory->files[i].size_bytes;
+    }
+    if (!damaged) {
+        directory->repaired_path = strdup(directory->path);
+        return directory->repaired_path ? 0 : gw_error_set(error, -ENOMEM, "no memory to read the trace");
+    }
+    const char *temporary = getenv("TMPDIR");
+    char *template = join(temporary && *temporary ? temporary : "/tmp", "gpuwitness-read-XXXXXX");
+    if (!template || !mkdtemp(template)) {
+        int status =
+            gw_error_set(error, template ? -errno : -ENOMEM,
+                         "%s: the trace is damaged and its whole part cannot be copied to a temporary folder: %s; "
+                         "set TMPDIR to a writable one",
+                         directory->path, strerror(errno));
+        free(template);
+        return status;
+    }
+    directory->repaired_path = template;
+    int status = repair_file(directory, "metadata", 0, true);
+    for (size_t i = 0; i < directory->file_count && !status; i++) {
+        const struct gw_stream_file *file = &directory->files[i];
+        status = repair_file(directory, file->name, file->whole_bytes, file->whole_bytes == file->size_bytes);
+    }
+    return status
+               ? gw_error_set(error, status, "%s: the trace is damaged and its whole part cannot be copied to %s: %s",
+                              directory->path, directory->repaired_path, strerror(-status))
+               : 0;
+}
+
+static int add_directory(struct gw_trace_directories *directories, const char *path, struct gw_error *error)
+{
+    struct gw_trace_directory *grown =
+        realloc(directories->items, (directories->count + 1) * sizeof(*directories->items));
+    char *copy = strdup(path);
+    if (grown) {
+        directories->items = grown;
+    }
+    if (!grown || !copy) {
+        free(copy);
+        return gw_error_set(error, -ENOMEM, "%s: no memory to read the trace", path);
+    }
+    directories->items[directories->count++] = (struct gw_trace_directory){.path = copy};
+    return 0;
+}
+
+static int visit(const char *path, int depth, struct gw_trace_directories *directories, struct gw_error *error)
+{
+    int status = 0;
+    struct dirent **entries = NULL;
+    int count = scandir(path, &entries, NULL, alphasort);
+    if (count < 0) {
+        return gw_error_set(error, -errno, "%s: the folder cannot be read: %s", path, strerror(errno));
+    }
+    bool is_trace = false;
+    for (int i = 0; i < count; i++) {
+        is_trace |= strcmp(entries[i]->d_name, "metadata") == 0;
+    }
+    size_t trace = directories->count;
+    if (is_trace) {
+        status = add_directory(directories, path, error);
+    }
+    for (int i = 0; i < count && !status; i++) {
+        const char *name = entries[i]->d_name;
+        if (name[0] == '.' || strcmp(name, "metadata") == 0 || (is_trace && strcmp(name, "index") == 0)) {
+            continue;
+        }
+        char *child = join(path, name);
+        struct stat info;
+        if (!child || lstat(child, &info) != 0) {
+            status = gw_error_set(error, child ? -errno : -ENOMEM, "%s/%s cannot be read: %s", path, name,
+                                  strerror(child ? errno : ENOMEM));
+        } else if (S_ISDIR(info.st_mode) && depth < DEPTH_MAX) {
+            status = visit(child, depth + 1, directories, error);
+        } else if (S_ISREG(info.st_mode) && is_trace && info.st_size > 0) {
+            status = add_stream_file(&directories->items[trace], name, (uint64_t)info.st_size, error);
+        }
+        free(child);
+    }
+    for (int i = 0; i < count; i++) {
+        free(entries[i]);
+    }
+    free(entries);
+    return status;
+}
+
+int gw_trace_directories_find(const char *path, struct gw_trace_directories *directories, struct gw_error *error)
+{
+    *directories = (struct gw_trace_directories){0};
+    int status = visit(path, 0, directories, error);
+    for (size_t i = 0; i < directories->count && !status; i++) {
+        status = repair(&directories->items[i], error);
+    }
+    return status;
+}
+
+static void remove_copy(const struct gw_trace_directory *directory)
+{
+    char *metadata = join(directory->repaired_path, "metadata");
+    if (metadata) {
+        unlink(metadata);
+    }
+    free(metadata);
+    for (size_t i = 0; i < directory->file_count; i++) {
+        char *path = join(directory->repaired_path, directory->files[i].name);
+        if (path) {
+            unlink(path);
+        }
+        free(path);
+    }
+    rmdir(directory->repaired_path);
+}
+
+void gw_trace_directories_clear(struct gw_trace_directories *directories)
+{
+    for (size_t i = 0; i < directories->count; i++) {
+        struct gw_trace_directory *directory = &directories->items[i];
+        if (directory->repaired_path && strcmp(directory->repaired_path, directory->path) != 0) {
+            remove_copy(directory);
+        }
+        for (size_t f = 0; f < directory->file_count; f++) {
+            free(directory->files[f].name);
+            free(directory->files[f].packet_bytes);
+        }
+        free(directory->files);
+        free(directory->path);
+        free(directory->repaired_path);
+    }
+    free(directories->items);
+    *directories = (struct gw_trace_directories){0};
+}

@@ -1,0 +1,37 @@
+/*
+ * The trace directories below a path and the state of their stream files. LTTng-UST packets begin with a fixed header:
+ * magic, trace uuid, stream class, stream instance, then begin and end time, content and packet size in bits. Walking
+ * those finds files that were cut, which source.ctf.fs would refuse together with the whole trace.
+ */
+#ifndef GW_ANALYZER_READ_TRACE_FILES_H
+#define GW_ANALYZER_READ_TRACE_FILES_H
+
+#include "analyzer/read/read.h"
+
+struct gw_stream_file {
+    char *name; /* within its directory */
+    uint64_t class_id, instance_id;
+    uint64_t size_bytes, whole_bytes; /* whole_bytes: up to the end of the last whole packet */
+    uint64_t end_ns;                  /* of the last whole packet, 0 when there is none */
+    uint32_t *packet_bytes;           /* size of each whole packet */
+    size_t packet_count;
+};
+
+struct gw_trace_directory {
+    char *path;
+    char *repaired_path; /* where to read it from: path, or a temporary copy without the broken tails */
+    struct gw_stream_file *files;
+    size_t file_count;
+};
+
+struct gw_trace_directories {
+    struct gw_trace_directory *items;
+    size_t count;
+};
+
+/* Finds every directory with a file `metadata` below path (16 levels deep at most) and checks its stream files. Returns
+ * 0 or a negative errno with *error filled. Release with gw_trace_directories_clear, which removes temporary copies. */
+int gw_trace_directories_find(const char *path, struct gw_trace_directories *directories, struct gw_error *error);
+void gw_trace_directories_clear(struct gw_trace_directories *directories);
+
+#endif
