@@ -1,0 +1,97 @@
+// Loads the tracer at the first recorded call.
+#include "shim/entry/shim.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TRACER_FILE "libgpuwitness-tracer.so"
+
+static const int always = 1, never = 0;
+
+static bool load_and_begin(struct gw_thread *thread, struct gw_call *call, unsigned function, const uint64_t *words);
+
+static void nothing(struct gw_thread *thread, struct gw_call *call, const uint64_t *words, int32_t result)
+{
+    (void)thread, (void)call, (void)words, (void)result;
+}
+
+static const struct gw_sink sink_loading = {.recording = &always, .begin = load_and_begin, .end = nothing};
+static const struct gw_sink sink_off = {.recording = &never, .begin = load_and_begin, .end = nothing};
+const struct gw_sink *gw_sink = &sink_loading;
+
+static struct gw_thread *this_thread(void)
+{
+    return &gw_thread;
+}
+
+static const struct gw_host host = {
+    .version = GW_SINK_VERSION, .real = gw_real, .thread = this_thread, .notes = &gw_notes};
+
+static bool visit_for_path(const struct gw_elf *elf, void *data)
+{
+    if ((uintptr_t)&gw_sink < elf->low || (uintptr_t)&gw_sink >= elf->high)
+        return false;
+    *(const char **)data = elf->path;
+    return true;
+}
+
+static void say(const char *what)
+{
+    if (getenv("GPUWITNESS_DEBUG")) {
+        ssize_t written = write(STDERR_FILENO, what, strlen(what));
+
+        (void)written;
+    }
+}
+
+static const struct gw_sink *load(void)
+{
+    char path[4096];
+    const char *own = NULL;
+
+    if (!gw_elf_each(visit_for_path, &own))
+        return NULL;
+
+    const char *slash = strrchr(own, '/');
+    size_t folder = slash ? (size_t)(slash + 1 - own) : 0;
+
+    if (folder + sizeof(TRACER_FILE) > sizeof(path))
+        return NULL;
+    memcpy(path, own, folder);
+    memcpy(path + folder, TRACER_FILE, sizeof(TRACER_FILE));
+
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    void *(*real_dlsym)(void *, const char *) = (void *(*)(void *, const char *))gw_real_dlsym();
+    gw_tracer_start_fn *start = library ? (gw_tracer_start_fn *)real_dlsym(library, GW_TRACER_START) : NULL;
+
+    if (!start) {
+        const char *why = dlerror(); // also takes the error away from the program's next dlerror
+
+        say("gpuwitness: not tracing: ");
+        say(why ? why : "the tracer has no entry");
+        say("\n");
+        return NULL;
+    }
+    return start(&host);
+}
+
+static bool load_and_begin(struct gw_thread *thread, struct gw_call *call, unsigned function, const uint64_t *words)
+{
+    static bool loading;
+    int saved_errno = errno;
+
+    // Another thread is loading: waiting for it could deadlock, because the loader's lock may be held here (a library's
+    // constructor that calls CUDA). This call goes unrecorded.
+    if (__atomic_exchange_n(&loading, true, __ATOMIC_ACQUIRE))
+        return false;
+
+    thread->busy = 1;
+    const struct gw_sink *sink = load();
+    thread->busy = 0;
+    __atomic_store_n(&gw_sink, sink ? sink : &sink_off, __ATOMIC_RELEASE);
+    errno = saved_errno;
+    return sink && *sink->recording && sink->begin(thread, call, function, words);
+}

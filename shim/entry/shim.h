@@ -1,0 +1,82 @@
+/*
+ * The preloaded half: what every process of a traced program tree carries, also those that never see a GPU.
+ *
+ * Rules
+ *  1. The traced program is never harmed: same output, same exit status, same errors, same order. Whatever fails in
+ * here turns that part of tracing off and passes the call through. No exit, no abort, no assert.
+ *  2. A wrapper is guard, begin, real call, end; errno is the real call's. No lock is held across the real call,
+ * nothing is allocated, stdio is never used.
+ *  3. Nothing happens in constructors; a process that calls no CUDA never loads the tracer and never meets a session
+ *     daemon.
+ *  4. No dependency but libc. Symbols of loaded libraries are read from their ELF tables, so the program's dlerror
+ * state, its allocator and the loader's reference counts stay as they are.
+ *  5. The API is data: shim/api/functions.def drives wrappers, resolution, failure values and look-ups.
+ *  6. CUDA calls of the tool's own are made by the tracer library alone.
+ */
+#ifndef GW_SHIM_ENTRY_SHIM_H
+#define GW_SHIM_ENTRY_SHIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shim/api/functions.h"
+#include "shim/sink.h"
+
+#define GW_EXPORT __attribute__((visibility("default")))
+#define GW_LIKELY(condition) __builtin_expect(!!(condition), 1)
+
+// One loaded ELF object, as far as a symbol can be found in it.
+struct gw_elf {
+    const char *path; // the loader's; "" for the program itself
+    uintptr_t base, low, high;
+    const void *symbols;  // ElfW(Sym)
+    const char *strings;  // NULL when the object has no dynamic symbols
+    const void *versions; // ElfW(Half) a symbol, or NULL
+    const uint32_t *gnu_hash;
+    const uint32_t *sysv_hash;
+};
+
+// Calls visit for each loaded object in load order until it returns true. Takes the loader's lock.
+// Returns whether a visit returned true.
+bool gw_elf_each(bool (*visit)(const struct gw_elf *elf, void *data), void *data);
+
+// The address of a defined function in that object (the default version where there are several), or NULL.
+void *gw_elf_symbol(const struct gw_elf *elf, const char *name);
+
+// Whether `path` names a library of that soname stem: "libcuda.so" fits /usr/lib/libcuda.so.1.
+bool gw_elf_is(const char *path, const char *stem);
+
+// libc's own dlsym and dlvsym, whatever is preloaded. NULL only in a process without libc.
+void *gw_real_dlsym(void);
+void *gw_real_dlvsym(void);
+
+// The real function of a row, found in the API's library or, failing that, in whichever object defines it; NULL when
+// none does. Cached; gw_real_set replaces what is known by what the program was answered.
+void *gw_real(unsigned function);
+void gw_real_set(unsigned function, void *address);
+extern void *gw_real_cache[GW_FUNCTION_COUNT];
+
+// Whether an address lies in a loaded libcuda, libcudart or libnccl / in the shim itself.
+bool gw_address_is_api(const void *address);
+bool gw_address_is_shim(const void *address);
+
+// The exported wrapper of a row.
+void *gw_wrapper(unsigned function);
+
+// Notes for the tracer's coverage events.
+extern struct gw_notes gw_notes;
+void gw_note_route(unsigned api, enum gw_route route);
+void gw_note_passed(const char *name, unsigned version);
+
+// After a real cuGetProcAddress or cudaGetDriverEntryPoint: replaces the address answered by its wrapper's.
+void gw_lookup_answer(unsigned function, const uint64_t *words, int32_t result);
+
+// The sink in use. Until the first call it is one that loads the tracer.
+extern const struct gw_sink *gw_sink;
+extern __thread struct gw_thread gw_thread;
+
+// What a function returns when no loaded library has it.
+int32_t gw_missing_status(unsigned function);
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * Between the two halves of what enters a traced process: libgpuwitness-shim.so (preloaded; wrappers and look-up, no
+ * dependency but libc) and libgpuwitness-tracer.so (loaded at the first CUDA or NCCL call; everything else).
+ * Both come from one build, so the version is only there to refuse a mixed installation.
+ */
+#ifndef GW_SHIM_SINK_H
+#define GW_SHIM_SINK_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define GW_SINK_VERSION 1u
+#define GW_WORDS_MAX 40u // the longest list of words a wrapper hands over
+
+// How a program reached an API; bit api * 3 + route of gw_notes.routes.
+enum gw_route { GW_ROUTE_LINKED = 0, GW_ROUTE_DLSYM = 1, GW_ROUTE_PROC_ADDRESS = 2 };
+
+struct gw_note {
+    char name[80];
+    uint32_t version;
+};
+
+// What the shim saw and the tracer reports as coverage. `changes` grows with every addition.
+struct gw_notes {
+    uint32_t changes;
+    uint32_t routes;
+    uint32_t passed_count; // names looked up that have no wrapper: passed[0 … min(count, 64))
+    struct gw_note passed[64];
+};
+
+struct gw_stream;
+
+// State of one thread. Lies in the shim's static thread-local storage, zeroed at thread start; its contents are the
+// tracer's.
+struct gw_thread {
+    uint32_t tid;
+    uint32_t generation; // of the process when tid was read; another one means fork
+    uint64_t sequence;   // of the last call id
+    uint64_t call;       // current call id
+    uint64_t last_begin_ns;
+    uint64_t last_ticks; // cycle counter at the end of the last call at depth 1
+    uint64_t cpu_ns;     // thread CPU time at the last reading, taken at cpu_at_ns
+    uint64_t cpu_at_ns;
+    uint32_t switches_voluntary, switches_forced, faults_minor, faults_major;
+    uint8_t busy;  // inside the tool: calls made now are passed through
+    uint8_t depth; // of nested calls of the program
+    uint8_t typed; // a nested call wrote the typed event of this call id
+    uint8_t op_index;
+    uint32_t notes_seen;
+    struct {
+        uint64_t handle;
+        const struct gw_stream *stream;
+    } streams[4]; // the streams used last
+    uint32_t streams_generation;
+    uint64_t context; // whose default streams the cache above names
+    sigset_t fork_signals;
+};
+
+// One call in progress, on the wrapper's stack.
+struct gw_call {
+    uint64_t begin_ns;
+    void *op; // the timing backend's, or NULL
+    const struct gw_stream *stream;
+    uint16_t function;
+    uint8_t flags; // GW_SITE_*
+    uint8_t depth;
+};
+
+// What the shim offers to the tracer.
+struct gw_host {
+    uint32_t version;
+    // The real function of a row of functions.def, or NULL when no loaded library has it.
+    void *(*real)(unsigned function);
+    struct gw_thread *(*thread)(void);
+    const struct gw_notes *notes;
+};
+
+// What the tracer offers to the shim.
+struct gw_sink {
+    const int *recording; // 0: wrappers do nothing
+    // Enters a call. Returns false when it is not to be recorded: `end` must then not be called. Preserves errno.
+    bool (*begin)(struct gw_thread *thread, struct gw_call *call, unsigned function, const uint64_t *words);
+    // Leaves it. result is what the function returned, 0 when that is no status. Preserves errno.
+    void (*end)(struct gw_thread *thread, struct gw_call *call, const uint64_t *words, int32_t result);
+};
+
+// The tracer's only exported function. Returns NULL when it cannot work; nothing then remains but the loaded library.
+#define GW_TRACER_START "gw_tracer_start"
+typedef const struct gw_sink *gw_tracer_start_fn(const struct gw_host *host);
+
+#endif
