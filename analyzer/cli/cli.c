@@ -1,0 +1,154 @@
+#include "analyzer/cli/cli.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a parser returns when the fault has been printed; argp itself only returns EINVAL, ENOMEM and EBADKEY. */
+#define PRINTED ECANCELED
+#define LONGEST_WORD 32
+
+void gw_complain(const char *command, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "%s: ", command);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
+error_t gw_usage_error(const struct argp_state *state, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "%s: ", state->argv[0]);
+    vfprintf(stderr, format, arguments);
+    fprintf(stderr, "; see %s --help\n", state->argv[0]);
+    va_end(arguments);
+    return PRINTED;
+}
+
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[LONGEST_WORD + 1];
+    size_t width = strlen(b);
+    for (size_t j = 0; j <= width; j++)
+        row[j] = j;
+    for (size_t i = 0; a[i] != '\0'; i++) {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < width; j++) {
+            size_t best = diagonal + (a[i] != b[j]);
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            if (row[j + 1] + 1 < best)
+                best = row[j + 1] + 1;
+            diagonal = row[j + 1];
+            row[j + 1] = best;
+        }
+    }
+    return row[width];
+}
+
+const char *gw_nearest(const char *word, const char *const *words, size_t count)
+{
+    const char *nearest = NULL;
+    size_t smallest = strlen(word) / 2 + 1;
+    for (size_t i = 0; i < count; i++) {
+        if (strlen(words[i]) > LONGEST_WORD)
+            continue;
+        size_t away = distance(word, words[i]);
+        if (away < smallest) {
+            smallest = away;
+            nearest = words[i];
+        }
+    }
+    return nearest;
+}
+
+/* argp's own messages need two lines, so it is told to be silent; it says only behind which word it stopped. */
+static void explain(const struct argp *argp, const char *command, const char *word)
+{
+    const char *names[64];
+    size_t count = 0;
+    char name[64];
+    const struct argp_option *known = NULL;
+
+    snprintf(name, sizeof(name), "%s", word + strspn(word, "-"));
+    char *value = word[0] == '-' && word[1] == '-' ? strchr(name, '=') : NULL;
+    if (value != NULL)
+        *value = '\0';
+    for (const struct argp_option *option = argp->options; option->name != NULL || option->key != 0; option++) {
+        if (option->name == NULL)
+            continue;
+        if (count < sizeof(names) / sizeof(names[0]))
+            names[count++] = option->name;
+        if (word[1] == '-' ? strcmp(option->name, name) == 0 : option->key == word[1])
+            known = option;
+    }
+    const char *nearest = gw_nearest(name, names, count);
+    if (known != NULL && known->arg != NULL)
+        gw_complain(command, "option '%s' needs a value; see %s --help", word, command);
+    else if (known != NULL)
+        gw_complain(command, "option '%s' takes no value; see %s --help", word, command);
+    else if (word[1] == '-' && nearest != NULL)
+        gw_complain(command, "unknown option '%s' (did you mean '--%s'?); see %s --help", word, nearest, command);
+    else
+        gw_complain(command, "unknown option '%s'; see %s --help", word, command);
+}
+
+int gw_parse_options(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
+{
+    int next = 0;
+    error_t result = argp_parse(argp, argc, argv, flags | ARGP_NO_ERRS, &next, input);
+    if (result == 0)
+        return 0;
+    if (result != PRINTED) {
+        const char *word = next > 0 && next <= argc ? argv[next - 1] : "";
+        if (word[0] == '-')
+            explain(argp, argv[0], word);
+        else
+            gw_complain(argv[0], "the command line makes no sense at '%s'; see %s --help",
+                        next < argc && argv[next] != NULL ? argv[next] : word, argv[0]);
+    }
+    return GW_EXIT_USAGE;
+}
+
+int gw_parse_size(const char *text, uint64_t *ret_bytes)
+{
+    static const char units[] = "KMG";
+    char *end;
+    errno = 0;
+    if (*text < '0' || *text > '9')
+        return -EINVAL;
+    unsigned long long number = strtoull(text, &end, 10);
+    if (errno != 0)
+        return -EINVAL;
+    unsigned shift = 0;
+    if (*end != '\0') {
+        const char *unit = strchr(units, *end >= 'a' && *end <= 'z' ? *end - 'a' + 'A' : *end);
+        if (unit == NULL || *unit == '\0' || end[1] != '\0')
+            return -EINVAL;
+        shift = 10 * (unsigned)(unit - units + 1);
+    }
+    if (number > UINT64_MAX >> shift)
+        return -EINVAL;
+    *ret_bytes = (uint64_t)number << shift;
+    return 0;
+}
+
+const char *gw_format_size(uint64_t bytes, char ret_text[32])
+{
+    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
+    double value = (double)bytes;
+    size_t unit = 0;
+    while (value >= 999.5 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+        value /= 1000;
+        unit++;
+    }
+    snprintf(ret_text, 32, unit == 0 || value >= 100 ? "%.0f %s" : "%.1f %s", value, units[unit]);
+    return ret_text;
+}

@@ -1,0 +1,182 @@
+/* gpuwitness doctor: can this machine record, and what would be missed. One line a check. */
+#include "analyzer/cli/cli.h"
+#include "analyzer/cli/verbs.h"
+#include "analyzer/session/program.h"
+#include "analyzer/session/run_dir.h"
+#include "analyzer/session/run_info.h"
+#include "analyzer/session/session.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum finding { FINE, NOTE, PROBLEM };
+
+/* Prints one line and returns true when it is a problem. */
+static bool say(enum finding finding, const char *subject, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static bool say(enum finding finding, const char *subject, const char *format, ...)
+{
+    static const char *const words[] = {"ok", "note", "PROBLEM"};
+    va_list arguments;
+    printf("%-8s %-16s ", words[finding], subject);
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+    putchar('\n');
+    return finding == PROBLEM;
+}
+
+static bool check_tools(void)
+{
+    bool bad = false;
+    bad |= gw_program_look_up("lttng-sessiond") == 0
+               ? say(FINE, "lttng-sessiond", "found")
+               : say(PROBLEM, "lttng-sessiond", "not found: install the package lttng-tools");
+    if (gw_program_look_up("lttng-crash") == 0)
+        say(FINE, "lttng-crash", "found");
+    else
+        say(NOTE, "lttng-crash", "not found: runs whose recorder is killed cannot be recovered; it is in lttng-tools");
+    return bad;
+}
+
+static bool check_buffers(struct gw_buffer_plan *ret_plan)
+{
+    char room[32], each[32], needed_text[32];
+    uint64_t needed = 0;
+    struct gw_buffer_place memory = {"/dev/shm", gw_space_available("/dev/shm")};
+    struct gw_buffer_place disk = {".", gw_space_available(".")};
+    gw_format_size(memory.available, room);
+    if (gw_buffer_plan(0, gw_possible_cpus(), gw_memory_available(), memory, disk, ret_plan, &needed) != 0)
+        return say(PROBLEM, "buffers", "/dev/shm has %s free, %s are needed: enlarge it (docker run --shm-size=1g)",
+                   room, gw_format_size(needed, needed_text));
+    gw_format_size(ret_plan->subbuffer_bytes * GW_SUBBUFFERS, each);
+    if (ret_plan->path == disk.path)
+        say(NOTE, "buffers", "%s for each of %u CPUs, on disk beside the run: /dev/shm has only %s free", each,
+            ret_plan->cpus, room);
+    else if (ret_plan->subbuffer_bytes * GW_SUBBUFFERS < GW_BUFFER_ENOUGH_BYTES)
+        say(NOTE, "buffers", "only %s for each of %u CPUs: busy programs may lose events; /dev/shm has %s free", each,
+            ret_plan->cpus, room);
+    else
+        say(FINE, "buffers", "%s for each of %u CPUs; /dev/shm has %s free", each, ret_plan->cpus, room);
+    return false;
+}
+
+static bool check_recording(const struct gw_paths *paths, const struct gw_buffer_plan *plan)
+{
+    char run[] = "/tmp/gpuwitness-doctor-XXXXXX";
+    char error[512];
+    struct gw_session *session = NULL;
+    struct gw_buffer_plan in_run = *plan;
+    struct timespec begin, ready;
+    bool bad;
+    if (mkdtemp(run) == NULL)
+        return say(PROBLEM, "recording", "no directory can be made in /tmp");
+    if (strcmp(plan->path, "/dev/shm") != 0)
+        in_run.path = run;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    if (gw_session_create(paths, run, &in_run, &session, error, sizeof(error)) != 0 ||
+        gw_session_start(session, error, sizeof(error)) != 0 ||
+        gw_session_wait_ready(session, error, sizeof(error)) != 0) {
+        bad = say(PROBLEM, "recording", "%s", error);
+    } else {
+        clock_gettime(CLOCK_MONOTONIC, &ready);
+        bad = say(FINE, "recording", "a trial recording was ready after %.0f ms",
+                  (double)(ready.tv_sec - begin.tv_sec) * 1e3 + (double)(ready.tv_nsec - begin.tv_nsec) / 1e6);
+    }
+    gw_session_destroy(session);
+    gw_remove_tree(run);
+    return bad;
+}
+
+/* A program that cannot load it says so on stderr and runs on: loaded means that nothing is said. */
+static bool check_shim(const struct gw_paths *paths)
+{
+    char preload[PATH_MAX + 16];
+    char *const arguments[] = {"true", NULL};
+    char *const environment[] = {preload, NULL};
+    int output[2], status = -1;
+    char said[8];
+    ssize_t length = -1;
+    pid_t pid;
+    posix_spawn_file_actions_t actions;
+    if (paths->shim[0] == '\0')
+        return say(PROBLEM, "preload library", "libgpuwitness-shim.so is missing beside gpuwitness: install it again");
+    if (pipe2(output, O_CLOEXEC) != 0)
+        return say(PROBLEM, "preload library", "no pipe could be made");
+    snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", paths->shim);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, output[1], STDERR_FILENO);
+    int failed = posix_spawnp(&pid, arguments[0], &actions, NULL, arguments, environment);
+    posix_spawn_file_actions_destroy(&actions);
+    close(output[1]);
+    if (failed == 0) {
+        length = read(output[0], said, sizeof(said));
+        waitpid(pid, &status, 0);
+    }
+    close(output[0]);
+    if (length != 0 || status != 0)
+        return say(PROBLEM, "preload library", "%s cannot be loaded into a program", paths->shim);
+    return say(FINE, "preload library", "%s", paths->shim);
+}
+
+static void check_device(const struct gw_paths *paths)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    int (*init)(unsigned) = driver != NULL ? (int (*)(unsigned))dlsym(driver, "cuInit") : NULL;
+    int (*get_count)(int *) = driver != NULL ? (int (*)(int *))dlsym(driver, "cuDeviceGetCount") : NULL;
+    int devices = 0;
+    if (init == NULL || get_count == NULL)
+        say(NOTE, "NVIDIA driver", "libcuda.so.1 was not found: only recordings with --simgpu are possible here");
+    else if (init(0) != 0 || get_count(&devices) != 0 || devices == 0)
+        say(NOTE, "NVIDIA driver", "libcuda.so.1 was found but offers no device (in a container: --gpus all)");
+    else
+        say(FINE, "NVIDIA driver", "%d device%s", devices, devices == 1 ? "" : "s");
+    if (paths->simgpu[0] != '\0')
+        say(FINE, "simulated GPU", "%s", paths->simgpu);
+    else
+        say(NOTE, "simulated GPU", "not built: record --simgpu and demo do not work");
+}
+
+int gw_verb_doctor(int argc, char **argv)
+{
+    static const struct argp_option no_options[] = {{0}};
+    static const struct argp argp = {
+        no_options,
+        NULL,
+        "",
+        "Checks whether this machine or container can record, and says what to do where it cannot.\v"
+        "Prints one line a check: ok, note (recording works, something would be missed) or PROBLEM.\n\n"
+        "Exit status: 0 when recording works, 1 when there is a PROBLEM, 2 for a wrong command line.",
+        NULL,
+        NULL,
+        NULL};
+    struct gw_paths paths;
+    struct gw_buffer_plan plan;
+    bool bad;
+    if (gw_parse_options(&argp, argc, argv, 0, NULL) != 0)
+        return GW_EXIT_USAGE;
+    if (gw_paths_find(&paths) != 0) {
+        gw_complain(argv[0], "/proc is not mounted");
+        return GW_EXIT_FAILURE;
+    }
+    bad = check_tools();
+    bad |= check_shim(&paths);
+    if (check_buffers(&plan))
+        bad = true;
+    else
+        bad |= check_recording(&paths, &plan);
+    check_device(&paths);
+    return bad ? GW_EXIT_FAILURE : GW_EXIT_OK;
+}

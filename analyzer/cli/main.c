@@ -1,0 +1,90 @@
+/* gpuwitness VERB …: finds the verb and hands over. */
+#include "analyzer/cli/cli.h"
+#include "analyzer/cli/verbs.h"
+
+#include <gnu/libc-version.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+struct verb {
+    const char *name, *help;
+    int (*run)(int argc, char **argv);
+};
+
+static const struct verb verbs[] = {
+    {"record", "run a program and record what it does with its GPUs", gw_verb_record},
+#ifdef GW_HAVE_VERB_REPORT
+    {"report", "where each step's time goes, and which suspects are guilty", gw_verb_report},
+#endif
+#ifdef GW_HAVE_VERB_PLOT
+    {"plot", "PNG timelines and charts", gw_verb_plot},
+#endif
+#ifdef GW_HAVE_VERB_EXPORT
+    {"export", "the calls, operations, steps and gaps as files for other tools", gw_verb_export},
+#endif
+    {"doctor", "can this machine record, and what would be missed", gw_verb_doctor},
+    {"demo", "all of the above on the simulated GPU, no hardware needed", gw_verb_demo},
+};
+
+#define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))
+
+static void print_help(void)
+{
+    printf("Usage: gpuwitness VERB [OPTION...]\n"
+           "Why is a training step on NVIDIA GPUs this slow, and why do more GPUs not help? gpuwitness records an\n"
+           "unmodified program and answers with evidence.\n\n"
+           "Begin with\n"
+           "  gpuwitness doctor                          # can this machine record?\n"
+           "  gpuwitness record -o run -- python train.py\n"
+           "  gpuwitness report run                      # where the time of each step went\n"
+           "or, without a GPU, with\n"
+           "  gpuwitness demo -o demo\n\n"
+           "Verbs\n");
+    for (size_t i = 0; i < VERB_COUNT; i++)
+        printf("  %-8s %s\n", verbs[i].name, verbs[i].help);
+    printf("\n`gpuwitness VERB --help` explains each; `gpuwitness --version` tells the versions of the libraries.\n"
+           "Exit status: 0, 1 after a failure, 2 for a wrong command line; `record` returns the program's own.\n");
+}
+
+static void print_version(void)
+{
+    printf("gpuwitness %s\n"
+           "lttng-ust %s, lttng-ctl %s, babeltrace2 %s, jansson %s, glibc %s\n",
+           GW_VERSION, GW_LTTNG_UST_VERSION, GW_LTTNG_CTL_VERSION, GW_BABELTRACE_VERSION, jansson_version_str(),
+           gnu_get_libc_version());
+}
+
+int main(int argc, char **argv)
+{
+    const char *names[VERB_COUNT];
+    char command[64];
+    if (argc < 2) {
+        gw_complain("gpuwitness",
+                    "what shall be done? For example `gpuwitness record -- PROGRAM`; see gpuwitness --help");
+        return GW_EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        print_help();
+        return fflush(stdout) == 0 ? GW_EXIT_OK : GW_EXIT_FAILURE;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        print_version();
+        return fflush(stdout) == 0 ? GW_EXIT_OK : GW_EXIT_FAILURE;
+    }
+    for (size_t i = 0; i < VERB_COUNT; i++) {
+        names[i] = verbs[i].name;
+        if (strcmp(argv[1], verbs[i].name) != 0)
+            continue;
+        snprintf(command, sizeof(command), "gpuwitness %s", verbs[i].name);
+        argv[1] = command;
+        return verbs[i].run(argc - 1, argv + 1);
+    }
+    const char *nearest = gw_nearest(argv[1], names, VERB_COUNT);
+    if (nearest != NULL)
+        gw_complain("gpuwitness", "unknown verb '%s' (did you mean '%s'?); see gpuwitness --help", argv[1], nearest);
+    else
+        gw_complain("gpuwitness", "unknown verb '%s'; see gpuwitness --help", argv[1]);
+    return GW_EXIT_USAGE;
+}

@@ -1,0 +1,345 @@
+/*
+ * gpuwitness record: makes the run directory, starts the recording, runs the program, ends the recording.
+ * Whatever goes wrong before the program starts is said, and the program is not started; afterwards its exit status
+ * counts.
+ */
+#include "analyzer/cli/cli.h"
+#include "analyzer/cli/record_options.h"
+#include "analyzer/cli/verbs.h"
+#include "analyzer/session/job.h"
+#include "analyzer/session/program.h"
+#include "analyzer/session/run_dir.h"
+#include "analyzer/session/run_info.h"
+#include "analyzer/session/session.h"
+#include "shim/api/functions.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DESCENDANTS_MS 10000
+
+extern char **environ;
+
+struct recording {
+    const char *command; /* "gpuwitness record", for messages */
+    struct gw_record_options options;
+    struct gw_paths paths;
+    struct gw_job job;
+    bool has_job;
+    char *simgpu_config; /* absolute; NULL: none */
+    const char *output;  /* RUN as the user will name it */
+    struct gw_buffer_plan plan;
+    struct gw_run_dir dir;
+    struct gw_session *session;
+    struct gw_signals signals;
+    bool ran; /* the program was started */
+};
+
+/* gpuwitness-PROGRAM-YYYYmmdd-HHMMSS; ranks of one job must come to the same name, so theirs ends in the job's. */
+static void make_name(const struct recording *recording, char ret_name[288])
+{
+    char when[192];
+    const char *slash = strrchr(recording->options.command[0], '/');
+    const char *program = slash != NULL ? slash + 1 : recording->options.command[0];
+    if (recording->has_job) {
+        snprintf(when, sizeof(when), "%s", recording->job.id);
+        for (char *c = when; *c != '\0'; c++) {
+            if (!isalnum((unsigned char)*c))
+                *c = '-';
+        }
+    } else {
+        time_t now = time(NULL);
+        struct tm local;
+        localtime_r(&now, &local);
+        strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &local);
+    }
+    snprintf(ret_name, 288, "gpuwitness-%.64s-%s", program, when);
+}
+
+static int check_request(struct recording *recording)
+{
+    const char *program = recording->options.command[0];
+    const char *config = recording->options.simgpu_config;
+    int status = gw_program_look_up(program);
+    if (status != 0) {
+        gw_complain(recording->command, status == GW_STATUS_NOT_FOUND ? "%s: program not found" : "%s: not executable",
+                    program);
+        return status;
+    }
+    if (strcmp(recording->options.gpu_timing, "cupti") == 0) {
+        gw_complain(recording->command, "--gpu-timing=cupti is not available in this version; use events");
+        return GW_STATUS_CANNOT_RECORD;
+    }
+    int result = gw_paths_find(&recording->paths);
+    if (result != 0 || recording->paths.shim[0] == '\0') {
+        gw_complain(recording->command,
+                    "libgpuwitness-shim.so is missing beside gpuwitness: install or build it again");
+        return GW_STATUS_CANNOT_RECORD;
+    }
+    if (recording->options.simulated && recording->paths.simgpu[0] == '\0') {
+        gw_complain(recording->command, "the simulated GPU's libraries are missing beside gpuwitness: build it again");
+        return GW_STATUS_CANNOT_RECORD;
+    }
+    if (config != NULL && *config != '\0') {
+        recording->simgpu_config = realpath(config, NULL);
+        if (recording->simgpu_config == NULL || access(recording->simgpu_config, R_OK) != 0) {
+            gw_complain(recording->command, "%s: the simulated GPU's settings cannot be read: %s", config,
+                        strerror(errno));
+            return GW_STATUS_CANNOT_RECORD;
+        }
+    }
+    return 0;
+}
+
+static int plan_buffers(struct recording *recording)
+{
+    const char *output = recording->output;
+    char parent[PATH_MAX], needed_text[32], memory_text[32], disk_text[32];
+    uint64_t needed = 0;
+    const char *slash = strrchr(output, '/');
+    int length = slash == NULL ? 1 : slash == output ? 1 : (int)(slash - output);
+    snprintf(parent, sizeof(parent), "%.*s", length, slash == NULL ? "." : output);
+    struct gw_buffer_place memory = {"/dev/shm", gw_space_available("/dev/shm")};
+    struct gw_buffer_place disk = {parent, gw_space_available(parent)};
+
+    int result = gw_buffer_plan(recording->options.buffer_bytes, gw_possible_cpus(), gw_memory_available(), memory,
+                                disk, &recording->plan, &needed);
+    if (result == 0) {
+        /* `parent` ends here; from now on it is the run directory itself. */
+        recording->plan.path = recording->plan.path == parent ? recording->dir.path : memory.path;
+        return 0;
+    }
+    gw_complain(
+        recording->command,
+        "no room for the trace buffers of %u CPUs: %s must be free, /dev/shm has %s and %s has %s; enlarge /dev/shm "
+        "(docker run --shm-size=1g) or give a smaller --buffer-size",
+        gw_possible_cpus(), gw_format_size(needed, needed_text), gw_format_size(memory.available, memory_text), parent,
+        gw_format_size(disk.available, disk_text));
+    return GW_STATUS_CANNOT_RECORD;
+}
+
+static int make_directory(struct recording *recording)
+{
+    const char *output = recording->output;
+    int result = gw_run_dir_create(output, recording->has_job ? &recording->job : NULL, &recording->dir);
+    if (result == -EEXIST)
+        gw_complain(recording->command, "%s exists already; remove it or choose another with -o", output);
+    else if (result != 0)
+        gw_complain(recording->command, "%s: the directory of the run cannot be made: %s", output, strerror(-result));
+    return result == 0 ? 0 : GW_STATUS_CANNOT_RECORD;
+}
+
+static int write_functions(const char *dir)
+{
+    char path[PATH_MAX + 32];
+    snprintf(path, sizeof(path), "%s/functions.txt", dir);
+    FILE *file = fopen(path, "we");
+    if (file == NULL)
+        return -errno;
+    for (unsigned id = 0; id < GW_FUNCTION_COUNT; id++)
+        fprintf(file, "%u %s\n", id, gw_function_name(id));
+    int failed = ferror(file);
+    if (fclose(file) != 0 || failed)
+        return errno != 0 ? -errno : -EIO;
+    return 0;
+}
+
+static const char *timing(const struct recording *recording)
+{
+    return strcmp(recording->options.gpu_timing, "auto") == 0 ? "events" : recording->options.gpu_timing;
+}
+
+static int write_start(struct recording *recording)
+{
+    struct gw_run_settings settings = {
+        .command = recording->options.command,
+        .gpu_timing = timing(recording),
+        .hash = recording->options.hash,
+        .simulated = recording->options.simulated,
+        .simgpu_config = recording->simgpu_config,
+        .buffers_path = gw_session_buffers_path(recording->session),
+        .buffers = &recording->plan,
+        .job = recording->has_job ? &recording->job : NULL,
+    };
+    json_t *info = gw_run_info_create(&settings);
+    int result = info != NULL ? gw_run_info_write(recording->dir.path, info) : -ENOMEM;
+    json_decref(info);
+    return result != 0 ? result : write_functions(recording->dir.path);
+}
+
+/* The last thing the daemons said: often the reason. */
+static void last_log_line(const struct recording *recording, char ret_line[256])
+{
+    char path[PATH_MAX + 32], line[256];
+    ret_line[0] = '\0';
+    snprintf(path, sizeof(path), "%s/session.log", recording->dir.path);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return;
+    while (fgets(line, sizeof(line), file) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        if (line[0] != '\0')
+            memcpy(ret_line, line, sizeof(line));
+    }
+    fclose(file);
+}
+
+static int start_session(struct recording *recording)
+{
+    char error[512], log_line[256];
+    if (gw_session_create(&recording->paths, recording->dir.path, &recording->plan, &recording->session, error,
+                          sizeof(error)) != 0 ||
+        gw_session_start(recording->session, error, sizeof(error)) != 0) {
+        gw_complain(recording->command, "%s", error);
+        return GW_STATUS_CANNOT_RECORD;
+    }
+    /* While the daemons come up. */
+    int written = write_start(recording);
+    if (written != 0) {
+        gw_complain(recording->command, "%s cannot be written: %s", recording->dir.path, strerror(-written));
+        return GW_STATUS_CANNOT_RECORD;
+    }
+    if (gw_session_wait_ready(recording->session, error, sizeof(error)) != 0) {
+        last_log_line(recording, log_line);
+        gw_complain(recording->command, log_line[0] != '\0' ? "%s (%s)" : "%s", error, log_line);
+        return GW_STATUS_CANNOT_RECORD;
+    }
+    return 0;
+}
+
+/* Puts `first` in front of the colon-separated list in the variable `name`. */
+static int put_in_front(const char *name, const char *first)
+{
+    const char *old = getenv(name);
+    char *list = NULL;
+    if (asprintf(&list, "%s%s%s", first, old != NULL && *old != '\0' ? ":" : "", old != NULL ? old : "") < 0)
+        return -ENOMEM;
+    int result = setenv(name, list, 1) == 0 ? 0 : -errno;
+    free(list);
+    return result;
+}
+
+/* This process starts nothing but the program from here on, so it can take on the program's environment itself. */
+static int set_environment(const struct recording *recording)
+{
+    int result = 0;
+    if (recording->options.simulated) {
+        char driver[PATH_MAX + 16];
+        snprintf(driver, sizeof(driver), "%s/libcuda.so.1", recording->paths.simgpu);
+        result |= put_in_front("LD_LIBRARY_PATH", recording->paths.simgpu);
+        result |= put_in_front("LD_PRELOAD", driver);
+        if (recording->simgpu_config != NULL)
+            result |= setenv("SIMGPU_CONFIG", recording->simgpu_config, 1);
+    }
+    result |= put_in_front("LD_PRELOAD", recording->paths.shim);
+    result |= setenv("LTTNG_HOME", gw_session_home(recording->session), 1);
+    result |= setenv("GPUWITNESS_RUN_DIR", recording->dir.path, 1);
+    result |= setenv("GPUWITNESS_GPU_TIMING", timing(recording), 1);
+    result |= setenv("GPUWITNESS_HASH", recording->options.hash, 1);
+    return result;
+}
+
+static void say_waiting(int processes, void *context)
+{
+    const struct recording *recording = context;
+    if (!recording->options.quiet)
+        gw_complain(recording->command,
+                    "the program has ended and left %d process%s running; recording up to %d s more", processes,
+                    processes == 1 ? "" : "es", DESCENDANTS_MS / 1000);
+}
+
+static json_t *end_fields(pid_t program, const struct gw_program_end *end, json_t *left_running)
+{
+    return json_pack("{s:i, s:o, s:{s:s, s:i, s:i}, s:o}", "program_pid", (int)program, "end", gw_run_info_clocks(),
+                     "exit", "how", end->signal != 0 ? "signalled" : "exited", "status", end->status, "signal",
+                     end->signal, "left_running", left_running);
+}
+
+static void print_summary(const struct recording *recording, const struct gw_session_end *end, size_t left_running)
+{
+    char size[32];
+    size_t i;
+    json_t *problem;
+    json_array_foreach(end->problems, i, problem)
+        gw_complain(recording->command, "%s: %s", recording->dir.root, json_string_value(problem));
+    if (recording->options.quiet)
+        return;
+    if (left_running > 0)
+        gw_complain(recording->command, "%zu process%s of the program still running and no longer recorded",
+                    left_running, left_running == 1 ? " is" : "es are");
+    fprintf(stderr, "%s: %s: %s, %llu event%s lost; next: gpuwitness report %s\n", recording->command,
+            recording->output, gw_format_size(end->trace_bytes, size), (unsigned long long)end->events_discarded,
+            end->events_discarded == 1 ? "" : "s", recording->output);
+}
+
+/* Runs the program to its end and returns its exit status. */
+static int run_program(struct recording *recording)
+{
+    struct gw_program_end end = {0};
+    struct gw_session_end session_end = {0};
+    bool keeper_died = false;
+    pid_t program = 0;
+    pid_t keeper = gw_session_pid(recording->session);
+    const char *name = recording->options.command[0];
+
+    if (set_environment(recording) != 0) {
+        gw_complain(recording->command, "out of memory");
+        return GW_STATUS_CANNOT_RECORD;
+    }
+    int result = gw_program_start(recording->options.command, environ, &recording->signals, &program);
+    if (result != 0) {
+        gw_complain(recording->command, "%s: cannot be started: %s", name, strerror(-result));
+        return result == -ENOENT ? GW_STATUS_NOT_FOUND : GW_STATUS_NOT_EXECUTABLE;
+    }
+    recording->ran = true;
+    gw_program_wait(program, keeper, &end, &keeper_died);
+    json_t *left_running = gw_program_wait_descendants(keeper, DESCENDANTS_MS, say_waiting, recording);
+    size_t left_count = json_array_size(left_running);
+    json_t *fields = end_fields(program, &end, left_running);
+    if (keeper_died || gw_session_finish(recording->session, fields, &session_end) != 0)
+        gw_complain(recording->command,
+                    "%s: the recording was killed before its end; `gpuwitness report` recovers what it can",
+                    recording->dir.root);
+    else
+        print_summary(recording, &session_end, left_count);
+    json_decref(fields);
+    json_decref(session_end.problems);
+    return end.status;
+}
+
+int gw_verb_record(int argc, char **argv)
+{
+    struct recording recording = {.command = argv[0]};
+    char name[288];
+    bool made = false;
+    int status = gw_record_options_parse(argc, argv, &recording.options);
+    if (status != 0)
+        return status;
+    recording.has_job = gw_job_find(&recording.job);
+    make_name(&recording, name);
+    recording.output = recording.options.output != NULL ? recording.options.output : name;
+
+    status = check_request(&recording);
+    if (status == 0)
+        status = plan_buffers(&recording);
+    if (status == 0) {
+        status = make_directory(&recording);
+        made = status == 0;
+    }
+    if (status == 0) {
+        gw_signals_take(&recording.signals);
+        status = start_session(&recording);
+    }
+    if (status == 0)
+        status = run_program(&recording);
+    gw_session_destroy(recording.session);
+    if (made && !recording.ran)
+        gw_remove_tree(recording.dir.path);
+    free(recording.simgpu_config);
+    return status;
+}

@@ -1,0 +1,96 @@
+#include "analyzer/cli/record_options.h"
+
+#include "analyzer/cli/cli.h"
+
+#include <string.h>
+
+enum { KEY_SIMGPU = 1000, KEY_GPU_TIMING, KEY_BUFFER_SIZE, KEY_HASH };
+
+static const struct argp_option options[] = {
+    {"output", 'o', "RUN", 0,
+     "Directory to make for the run; the ranks of one job may share it. Default: gpuwitness-PROGRAM-DATE-TIME.", 0},
+    {"simgpu", KEY_SIMGPU, "CONFIG", OPTION_ARG_OPTIONAL,
+     "Run on the simulated GPU instead of the machine's; CONFIG is a file, see `gpuwitness demo --simgpu-help`.", 0},
+    {"gpu-timing", KEY_GPU_TIMING, "auto|cupti|events|off", 0,
+     "How the GPU's times are taken: by CUDA events round each operation (events), or not at all (off). Default: auto.",
+     0},
+    {"hash", KEY_HASH, "off|sample|full", 0,
+     "How much of each copy from the host is hashed, to find what is uploaded again. Default: sample.", 0},
+    {"buffer-size", KEY_BUFFER_SIZE, "SIZE", 0,
+     "Trace buffer of each CPU, with K, M or G behind the number. Default: 16M, less where there is little room.", 0},
+    {"quiet", 'q', NULL, 0, "Say nothing when all went well.", 0},
+    {0},
+};
+
+static const char help_text[] =
+    "Runs PROGRAM unchanged and records what it does with its GPUs into the directory RUN.\v"
+    "The program sees nothing but these variables: LD_PRELOAD (the recording library in front), LTTNG_HOME and "
+    "GPUWITNESS_*; with --simgpu also LD_LIBRARY_PATH and SIMGPU_CONFIG. Signals are passed on to it.\n\n"
+    "Processes that it leaves behind are recorded for up to 10 s more.\n\n"
+    "Exit status: the program's own, 128 + N when signal N ended it; 127 when it was not found, 126 when it is not "
+    "executable, 125 when nothing could be recorded (then it was not started), 2 for a wrong command line.\n\n"
+    "Examples:\n"
+    "  gpuwitness record -- python train.py\n"
+    "  gpuwitness record -o run -- torchrun --nproc-per-node 4 train.py\n"
+    "  srun gpuwitness record -o shared-dir/run -- python train.py\n"
+    "  gpuwitness record --simgpu -o run -- ./train_loop";
+
+static error_t take_word(const struct argp_state *state, const char *name, const char *value, const char *const *words,
+                         const char **ret_word)
+{
+    for (; *words != NULL; words++) {
+        if (strcmp(value, *words) == 0) {
+            *ret_word = *words;
+            return 0;
+        }
+    }
+    return gw_usage_error(state, "--%s has no '%s'", name, value);
+}
+
+static error_t take_option(int key, char *value, struct argp_state *state)
+{
+    static const char *const timings[] = {"auto", "cupti", "events", "off", NULL};
+    static const char *const hashes[] = {"off", "sample", "full", NULL};
+    struct gw_record_options *result = state->input;
+    switch (key) {
+    case 'o':
+        if (*value == '\0')
+            return gw_usage_error(state, "the name of the run is empty");
+        result->output = value;
+        return 0;
+    case 'q':
+        result->quiet = true;
+        return 0;
+    case KEY_SIMGPU:
+        result->simulated = true;
+        result->simgpu_config = value;
+        return 0;
+    case KEY_GPU_TIMING:
+        return take_word(state, "gpu-timing", value, timings, &result->gpu_timing);
+    case KEY_HASH:
+        return take_word(state, "hash", value, hashes, &result->hash);
+    case KEY_BUFFER_SIZE:
+        if (gw_parse_size(value, &result->buffer_bytes) != 0 || result->buffer_bytes < 64 << 10)
+            return gw_usage_error(state, "'%s' is no buffer size: 64K or more, such as 16M", value);
+        return 0;
+    case ARGP_KEY_ARG:
+        /* From the program's name on everything is the program's. */
+        result->command = &state->argv[state->next - 1];
+        state->next = state->argc;
+        return 0;
+    case ARGP_KEY_END:
+        return result->command == NULL ? gw_usage_error(state, "no program to record") : 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int gw_record_options_parse(int argc, char **argv, struct gw_record_options *ret_options)
+{
+    static const struct argp argp = {options, take_option, "[--] PROGRAM [ARGUMENT...]", help_text, NULL, NULL, NULL};
+    struct gw_record_options parsed = {.gpu_timing = "auto", .hash = "sample"};
+    int result = gw_parse_options(&argp, argc, argv, ARGP_IN_ORDER, &parsed);
+    if (result == 0)
+        *ret_options = parsed;
+    return result;
+}

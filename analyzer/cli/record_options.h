@@ -1,0 +1,21 @@
+/* The command line of `gpuwitness record`. */
+#ifndef GW_CLI_RECORD_OPTIONS_H
+#define GW_CLI_RECORD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gw_record_options {
+    const char *output; /* NULL: a name is made */
+    bool simulated, quiet;
+    const char *simgpu_config; /* NULL: none */
+    const char *gpu_timing;    /* "auto", "cupti", "events" or "off" */
+    const char *hash;          /* "off", "sample" or "full" */
+    uint64_t buffer_bytes;     /* 0: the default */
+    char **command;            /* NULL at the end */
+};
+
+/* Returns 0 or, after printing what is wrong, GW_EXIT_USAGE. The strings are argv's. */
+int gw_record_options_parse(int argc, char **argv, struct gw_record_options *ret_options);
+
+#endif

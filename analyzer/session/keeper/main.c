@@ -1,0 +1,219 @@
+/*
+ * gpuwitness-session FD RUN HOME BUFFERS SUBBUFFER_BYTES: owns the LTTng session of one recording, for `gpuwitness
+ * record`.
+ *
+ * A process of its own, because the session has to be ended properly even when the recorder is killed, and because it
+ * is seen under another user id than the program (daemon_border.c). It talks to the recorder over the socket FD in JSON
+ * messages: it sends      {"ready": true} or {"error": TEXT} when recording has or has not begun; it receives   {"end":
+ * {fields of run.json}} when the program has ended; end of file means that the recorder was killed; it sends
+ * {"problems": [...], "events_discarded", "packets_lost", "trace_bytes"}, and exits.
+ *
+ * gpuwitness-session prime: loads liblttng-ust and ends, so that the per-user buffers exist before the program starts.
+ */
+#include "analyzer/session/buffers.h"
+#include "analyzer/session/keeper/daemons.h"
+#include "analyzer/session/keeper/tracing.h"
+#include "analyzer/session/messages.h"
+#include "analyzer/session/recover.h"
+#include "analyzer/session/run_dir.h"
+#include "analyzer/session/run_info.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PRIME_SECONDS 10
+#define LEAST_FREE_BYTES (1 << 20)
+
+struct recording {
+    int socket;
+    const char *run, *home, *buffers;
+    char trace[PATH_MAX];
+    struct gw_tracing *tracing;
+};
+
+/* The buffers of a user are made when the first traced process of that user registers; this one is it. */
+static int prime(void)
+{
+    pid_t pid = fork();
+    if (pid < 0)
+        return -errno;
+    if (pid == 0) {
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        unsetenv("LD_PRELOAD");
+        alarm(PRIME_SECONDS);
+        execl("/proc/self/exe", "gpuwitness-session", "prime", (char *)NULL);
+        _exit(1);
+    }
+    int status;
+    while (waitpid(pid, &status, 0) < 0) {
+        if (errno != EINTR)
+            return -errno;
+    }
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EIO;
+}
+
+static int load_tracer_library(void)
+{
+    return dlopen("liblttng-ust.so.1", RTLD_NOW) != NULL ? 0 : 1;
+}
+
+/* nftw passes no context to its callback. */
+static int streams_without_metadata;
+
+static int check_metadata(const char *path, const struct stat *status, int type, struct FTW *where)
+{
+    if (type == FTW_F && strcmp(path + where->base, "metadata") == 0 && status->st_size == 0)
+        streams_without_metadata = 1;
+    return 0;
+}
+
+static bool has_metadata(const char *trace)
+{
+    streams_without_metadata = 0;
+    return nftw(trace, check_metadata, 16, FTW_PHYS) == 0 && !streams_without_metadata;
+}
+
+static int begin(struct recording *recording, uint64_t subbuffer_bytes, char *ret_error, size_t error_size)
+{
+    pid_t sessiond;
+    char made[PATH_MAX + 8];
+    int result = gw_daemons_start(&sessiond);
+    if (result != 0) {
+        snprintf(ret_error, error_size, "%s",
+                 result == -ENOENT ? "lttng-sessiond was not found: install lttng-tools"
+                                   : "lttng-sessiond did not start: see session.log");
+        return result;
+    }
+    result = gw_tracing_start(recording->trace, recording->buffers, subbuffer_bytes, GW_SUBBUFFERS, &recording->tracing,
+                              ret_error, error_size);
+    if (result != 0)
+        return result;
+    if (prime() != 0) {
+        snprintf(ret_error, error_size, "liblttng-ust could not be loaded: install liblttng-ust1");
+        return -EIO;
+    }
+    snprintf(made, sizeof(made), "%s/ust", recording->buffers);
+    if (access(made, F_OK) != 0) {
+        snprintf(ret_error, error_size, "LTTng made no buffers in %s: see session.log", recording->buffers);
+        return -EIO;
+    }
+    return 0;
+}
+
+static void add_problem(json_t *problems, const char *text)
+{
+    json_array_append_new(problems, json_string(text));
+}
+
+/* Completes run.json with the recorder's fields and ours. */
+static json_t *finish(struct recording *recording, json_t *end_fields)
+{
+    struct gw_tracing_end end = {0};
+    json_t *problems = json_array();
+    json_t *info = NULL;
+    gw_tracing_stop(recording->tracing, &end);
+    recording->tracing = NULL;
+    gw_daemons_kill();
+    if (!end.drained)
+        add_problem(problems, "the session daemon did not end properly; the last events were taken from the buffers");
+    if (!end.drained || !has_metadata(recording->trace)) {
+        int recovered = gw_recover_buffers(recording->buffers, recording->trace);
+        if (recovered == -ENOENT)
+            add_problem(problems, "lttng-crash was not found (package lttng-tools): the last events are still in the "
+                                  "buffers");
+        else if (recovered != 0)
+            add_problem(problems, "not all of the last events could be taken from the buffers");
+    }
+    if (gw_space_available(recording->run) < LEAST_FREE_BYTES)
+        add_problem(problems, "the disk is full: events are missing at the end of the trace");
+
+    int written = gw_run_info_read(recording->run, &info);
+    if (written == 0) {
+        json_object_update(info, end_fields);
+        json_object_set_new(info, "events_discarded", json_integer((json_int_t)end.events_discarded));
+        json_object_set_new(info, "packets_lost", json_integer((json_int_t)end.packets_lost));
+        json_object_set_new(info, "trace_bytes", json_integer((json_int_t)gw_tree_bytes(recording->trace)));
+        json_object_set_new(info, "complete", json_true());
+        json_object_set(info, "problems", problems);
+        written = gw_run_info_write(recording->run, info);
+    }
+    if (written != 0) {
+        char text[PATH_MAX + 64];
+        snprintf(text, sizeof(text), "run.json could not be completed: %s", strerror(-written));
+        add_problem(problems, text);
+    }
+    json_decref(info);
+    return json_pack("{s:o, s:I, s:I, s:I}", "problems", problems, "events_discarded", (json_int_t)end.events_discarded,
+                     "packets_lost", (json_int_t)end.packets_lost, "trace_bytes",
+                     (json_int_t)gw_tree_bytes(recording->trace));
+}
+
+/* The fields that the recorder would have sent, had it not been killed. */
+static json_t *fields_without_recorder(void)
+{
+    return json_pack("{s:o, s:{s:s}}", "end", gw_run_info_clocks(), "exit", "how", "recorder-died");
+}
+
+int main(int argc, char **argv)
+{
+    struct recording recording = {0};
+    char error[512] = "";
+    char log[PATH_MAX];
+    json_t *message = NULL;
+
+    if (argc == 2 && strcmp(argv[1], "prime") == 0)
+        return load_tracer_library();
+    if (argc != 6)
+        return 2;
+    recording.socket = atoi(argv[1]);
+    recording.run = argv[2];
+    recording.home = argv[3];
+    recording.buffers = argv[4];
+    snprintf(recording.trace, sizeof(recording.trace), "%s/trace", recording.run);
+    snprintf(log, sizeof(log), "%s/session.log", recording.run);
+    fcntl(recording.socket, F_SETFD, FD_CLOEXEC);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    signal(SIGPIPE, SIG_IGN);
+
+    /* Held as long as this process lives: readers see that the run is still being recorded. */
+    int lock = open(recording.run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (lock >= 0)
+        flock(lock, LOCK_SH);
+
+    int result = begin(&recording, strtoull(argv[5], NULL, 10), error, sizeof(error));
+    message = result == 0 ? json_pack("{s:b}", "ready", 1) : json_pack("{s:s}", "error", error);
+    gw_message_send(recording.socket, message);
+    json_decref(message);
+    message = NULL;
+    if (result == 0) {
+        gw_message_receive(recording.socket, -1, &message);
+        json_t *fields = message != NULL ? json_incref(json_object_get(message, "end")) : fields_without_recorder();
+        json_t *answer = finish(&recording, fields);
+        if (json_array_size(json_object_get(answer, "problems")) == 0)
+            unlink(log);
+        gw_message_send(recording.socket, answer);
+        json_decref(answer);
+        json_decref(fields);
+        json_decref(message);
+    }
+    gw_daemons_kill();
+    gw_remove_tree(recording.home);
+    /* When they could not be emptied they stay for `gpuwitness report`, which tries again. */
+    if (result != 0 || has_metadata(recording.trace))
+        gw_remove_tree(recording.buffers);
+    return result == 0 ? 0 : 1;
+}

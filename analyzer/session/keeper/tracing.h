@@ -1,0 +1,26 @@
+/* One LTTng session of our private daemon. Every wait in here is bounded. */
+#ifndef GW_KEEPER_TRACING_H
+#define GW_KEEPER_TRACING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gw_tracing;
+
+struct gw_tracing_end {
+    uint64_t events_discarded, packets_lost;
+    bool drained; /* false: the daemons had to be ended before everything was on disk */
+};
+
+/*
+ * Makes the session: per-user buffers of `subbuffers` × `subbuffer_bytes` in `buffers_path`, events gpuwitness:*, trace
+ * below `trace_path`, and starts it. On failure writes one line to `ret_error` and returns -EIO.
+ */
+int gw_tracing_start(const char *trace_path, const char *buffers_path, uint64_t subbuffer_bytes, unsigned subbuffers,
+                     struct gw_tracing **ret_tracing, char *ret_error, size_t error_size);
+
+/* Stops tracing, waits until the consumer has written everything, counts what was lost. Takes `tracing`. */
+void gw_tracing_stop(struct gw_tracing *tracing, struct gw_tracing_end *ret_end);
+
+#endif

@@ -1,0 +1,51 @@
+#include "analyzer/session/paths.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Looks for `name` below `prefix` in each of `folders` (NULL at the end); leaves "" in ret_path when it is in none. */
+static void find_in(const char *prefix, const char *const *folders, const char *name, char ret_path[PATH_MAX])
+{
+    ret_path[0] = '\0';
+    for (; *folders != NULL; folders++) {
+        char path[PATH_MAX];
+        int length = snprintf(path, sizeof(path), "%s/%s/%s", prefix, *folders, name);
+        if (length < (int)sizeof(path) && access(path, F_OK) == 0) {
+            memcpy(ret_path, path, (size_t)length + 1);
+            return;
+        }
+    }
+}
+
+int gw_paths_find(struct gw_paths *ret_paths)
+{
+    static const char *const library_folders[] = {
+        "lib", "lib/gpuwitness", "lib64", "lib64/gpuwitness", GW_INSTALL_LIBDIR, GW_INSTALL_LIBDIR "/gpuwitness", NULL};
+    static const char *const simgpu_folders[] = {"simgpu", "lib/gpuwitness/simgpu", "lib64/gpuwitness/simgpu",
+                                                 GW_INSTALL_LIBDIR "/gpuwitness/simgpu", NULL};
+    static const char *const example_folders[] = {"examples", "lib/gpuwitness/examples", "lib64/gpuwitness/examples",
+                                                  GW_INSTALL_LIBDIR "/gpuwitness/examples", NULL};
+    char prefix[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", prefix, sizeof(prefix) - 1);
+    if (length < 0)
+        return -errno;
+    prefix[length] = '\0';
+    for (int level = 0; level < 2; level++) {
+        char *slash = strrchr(prefix, '/');
+        if (slash == NULL)
+            return -ENOENT;
+        *slash = '\0';
+    }
+
+    find_in(prefix, library_folders, "libgpuwitness-shim.so", ret_paths->shim);
+    find_in(prefix, library_folders, "libgpuwitness-daemon.so", ret_paths->border);
+    find_in(prefix, library_folders, "gpuwitness-session", ret_paths->keeper);
+    find_in(prefix, simgpu_folders, "libcuda.so.1", ret_paths->simgpu);
+    char *slash = strrchr(ret_paths->simgpu, '/');
+    if (slash != NULL)
+        *slash = '\0';
+    find_in(prefix, example_folders, "train_loop", ret_paths->example);
+    return 0;
+}

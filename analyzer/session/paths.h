@@ -1,0 +1,22 @@
+/* Where gpuwitness's own parts lie, beside the running executable: in a build tree and in an installed one. */
+#ifndef GW_SESSION_PATHS_H
+#define GW_SESSION_PATHS_H
+
+#include <limits.h>
+
+struct gw_paths {
+    char shim[PATH_MAX];    /* libgpuwitness-shim.so; empty if it is not there */
+    char border[PATH_MAX];  /* libgpuwitness-daemon.so */
+    char keeper[PATH_MAX];  /* gpuwitness-session, the process that owns the LTTng session */
+    char simgpu[PATH_MAX];  /* the folder of the simulated GPU's libraries; empty if there is none */
+    char example[PATH_MAX]; /* the training loop of `gpuwitness demo`; empty if there is none */
+};
+
+/*
+ * Fills *ret_paths from /proc/self/exe. Installed libraries are looked for in ../lib and in ../lib/gpuwitness (and
+ * ../lib64, ../lib/MULTIARCH alike), the simulated GPU in ../simgpu and in the library folder's gpuwitness/simgpu.
+ * Returns 0, or -errno when /proc/self/exe cannot be read. Parts that do not exist become empty strings.
+ */
+int gw_paths_find(struct gw_paths *ret_paths);
+
+#endif

@@ -1,0 +1,21 @@
+/* Makes a run readable whose LTTng daemons were killed before they could write its end. */
+#ifndef GW_SESSION_RECOVER_H
+#define GW_SESSION_RECOVER_H
+
+#include <jansson.h>
+
+/*
+ * Copies the metadata beside the streams and extracts what the consumer had not yet taken from the buffers below
+ * `buffers_path` into `trace_path` (as recovered-NAME beside stream NAME), then removes the buffers. The daemons must
+ * be gone. Returns 0, -ENOENT when there are no buffers (any more), or -errno.
+ */
+int gw_recover_buffers(const char *buffers_path, const char *trace_path);
+
+/*
+ * For readers: recovers the run in `dir` (a folder with run.json) if its recorder and session were killed, and says so
+ * in its run.json. Does nothing when the run is complete or was recovered before. Returns 0; -EBUSY while the recording
+ * is still going on; -errno of gw_run_info_read; -ENODATA when the run was broken off and nothing of it can be read.
+ */
+int gw_run_recover(const char *dir);
+
+#endif

@@ -1,0 +1,34 @@
+/* RUN/run.json: what was recorded, from where, and how it ended. The fields are listed in CONTRIBUTING.md. */
+#ifndef GW_SESSION_RUN_INFO_H
+#define GW_SESSION_RUN_INFO_H
+
+#include "analyzer/session/buffers.h"
+#include "analyzer/session/job.h"
+
+#include <jansson.h>
+
+struct gw_run_settings {
+    char *const *command; /* program and arguments, NULL at the end */
+    const char *gpu_timing;
+    const char *hash;
+    int simulated;
+    const char *simgpu_config; /* NULL: none given */
+    const char *buffers_path;
+    const struct gw_buffer_plan *buffers;
+    const struct gw_job *job; /* NULL: a run of one recorder */
+};
+
+/* {"monotonic_ns", "realtime_ns"}: the pair read closest together of ten. The caller owns it; NULL without memory. */
+json_t *gw_run_info_clocks(void);
+
+/* The object of run.json at the start of a recording. The caller owns it; NULL without memory. */
+json_t *gw_run_info_create(const struct gw_run_settings *settings);
+
+/* Replaces DIR/run.json as a whole or leaves it as it was. Returns 0 or -errno. */
+int gw_run_info_write(const char *dir, const json_t *info);
+
+/* Reads DIR/run.json and checks its schema. The caller owns *ret_info. Returns 0, -errno, or -EINVAL for anything else
+ * than this schema. */
+int gw_run_info_read(const char *dir, json_t **ret_info);
+
+#endif
