@@ -51,25 +51,11 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t count, enum cudaM
     RT_CALL(RT_CONTEXT, cudaMemcpyAsync, copy_later(dst, src, count, kind, stream));
 }
 
-/* The address OFFSET bytes into SYMBOL, with room for COUNT. */
-static cudaError_t symbol_range(const void *symbol, size_t count, size_t offset, void **ret_address)
-{
-    CUdeviceptr address;
-    size_t size_bytes;
-    cudaError_t result = rt_variable(symbol, &address, &size_bytes);
-    if (result != cudaSuccess)
-        return result;
-    if (offset > size_bytes || count > size_bytes - offset)
-        return cudaErrorInvalidValue;
-    *ret_address = (void *)(address + offset);
-    return cudaSuccess;
-}
-
 static cudaError_t to_symbol(const void *symbol, const void *source, size_t count, size_t offset,
                              enum cudaMemcpyKind kind, bool now, cudaStream_t stream)
 {
     void *target;
-    cudaError_t result = symbol_range(symbol, count, offset, &target);
+    cudaError_t result = rt_variable_range(symbol, count, offset, &target);
     if (result != cudaSuccess)
         return result;
     return (cudaError_t)(now ? copy_now(target, source, count, kind) : copy_later(target, source, count, kind, stream));
@@ -79,7 +65,7 @@ static cudaError_t from_symbol(void *target, const void *symbol, size_t count, s
                                bool now, cudaStream_t stream)
 {
     void *source;
-    cudaError_t result = symbol_range(symbol, count, offset, &source);
+    cudaError_t result = rt_variable_range(symbol, count, offset, &source);
     if (result != cudaSuccess)
         return result;
     return (cudaError_t)(now ? copy_now(target, source, count, kind) : copy_later(target, source, count, kind, stream));

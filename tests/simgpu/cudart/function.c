@@ -157,8 +157,9 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize, c
                                                                            numBlocks, blockSize)));
 }
 
-static CUlaunchConfig driver_config(const cudaLaunchConfig_t *config)
+CUlaunchConfig rt_launch_config(const cudaLaunchConfig_t *config)
 {
+    _Static_assert(sizeof(cudaLaunchAttribute) == sizeof(CUlaunchAttribute), "both have the same layout and numbers");
     return (CUlaunchConfig){
         .gridDimX = config->gridDim.x,
         .gridDimY = config->gridDim.y,
@@ -175,13 +176,13 @@ static CUlaunchConfig driver_config(const cudaLaunchConfig_t *config)
 
 static cudaError_t cluster_size(int *size, const void *function, const cudaLaunchConfig_t *config)
 {
-    CUlaunchConfig converted = driver_config(config);
+    CUlaunchConfig converted = rt_launch_config(config);
     return WITH_KERNEL(function, DRV(cuOccupancyMaxPotentialClusterSize)(size, (CUfunction)kernel, &converted));
 }
 
 static cudaError_t cluster_count(int *count, const void *function, const cudaLaunchConfig_t *config)
 {
-    CUlaunchConfig converted = driver_config(config);
+    CUlaunchConfig converted = rt_launch_config(config);
     return WITH_KERNEL(function, DRV(cuOccupancyMaxActiveClusters)(count, (CUfunction)kernel, &converted));
 }
 

@@ -68,25 +68,11 @@ struct cudaMemsetParams rt_memset_node_from_driver(const CUDA_MEMSET_NODE_PARAMS
     };
 }
 
-/* Where OFFSET into SYMBOL is, with room for COUNT bytes. */
-static cudaError_t symbol_range(const void *symbol, size_t count, size_t offset, char **ret_address)
-{
-    CUdeviceptr address;
-    size_t size_bytes;
-    cudaError_t result = rt_variable(symbol, &address, &size_bytes);
-    if (result != cudaSuccess)
-        return result;
-    if (offset > size_bytes || count > size_bytes - offset)
-        return cudaErrorInvalidValue;
-    *ret_address = (char *)address + offset;
-    return cudaSuccess;
-}
-
 cudaError_t rt_copy_to_symbol(const void *symbol, const void *source, size_t count, size_t offset,
                               enum cudaMemcpyKind kind, struct cudaMemcpy3DParms *ret_params)
 {
-    char *target;
-    cudaError_t result = symbol_range(symbol, count, offset, &target);
+    void *target;
+    cudaError_t result = rt_variable_range(symbol, count, offset, &target);
     if (result == cudaSuccess)
         *ret_params = rt_copy_1d(target, source, count, kind);
     return result;
@@ -95,8 +81,8 @@ cudaError_t rt_copy_to_symbol(const void *symbol, const void *source, size_t cou
 cudaError_t rt_copy_from_symbol(void *target, const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind,
                                 struct cudaMemcpy3DParms *ret_params)
 {
-    char *source;
-    cudaError_t result = symbol_range(symbol, count, offset, &source);
+    void *source;
+    cudaError_t result = rt_variable_range(symbol, count, offset, &source);
     if (result == cudaSuccess)
         *ret_params = rt_copy_1d(target, source, count, kind);
     return result;

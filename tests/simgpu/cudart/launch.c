@@ -50,19 +50,7 @@ static cudaError_t launch_configured(const cudaLaunchConfig_t *config, const voi
     cudaError_t result = rt_kernel(function, &kernel);
     if (result != cudaSuccess)
         return result;
-    _Static_assert(sizeof(cudaLaunchAttribute) == sizeof(CUlaunchAttribute), "both have the same layout and numbers");
-    CUlaunchConfig driver_config = {
-        .gridDimX = config->gridDim.x,
-        .gridDimY = config->gridDim.y,
-        .gridDimZ = config->gridDim.z,
-        .blockDimX = config->blockDim.x,
-        .blockDimY = config->blockDim.y,
-        .blockDimZ = config->blockDim.z,
-        .sharedMemBytes = (unsigned)config->dynamicSmemBytes,
-        .hStream = config->stream,
-        .attrs = (CUlaunchAttribute *)config->attrs,
-        .numAttrs = config->numAttrs,
-    };
+    CUlaunchConfig driver_config = rt_launch_config(config);
     return launch_error(DRV(cuLaunchKernelEx)(&driver_config, (CUfunction)kernel, args, NULL), config->gridDim,
                         config->blockDim);
 }

@@ -168,6 +168,19 @@ cudaError_t rt_variable(const void *key, CUdeviceptr *ret_address, size_t *ret_s
     return (cudaError_t)result;
 }
 
+cudaError_t rt_variable_range(const void *symbol, size_t count, size_t offset, void **ret_address)
+{
+    CUdeviceptr address;
+    size_t size_bytes;
+    cudaError_t result = rt_variable(symbol, &address, &size_bytes);
+    if (result != cudaSuccess)
+        return result;
+    if (offset > size_bytes || count > size_bytes - offset)
+        return cudaErrorInvalidValue;
+    *ret_address = (void *)(address + offset);
+    return cudaSuccess;
+}
+
 /* What nvcc's host code calls (declared in crt/host_runtime.h, which only C++ can include). */
 void **__cudaRegisterFatBinary(void *fat_binary);
 void __cudaRegisterFatBinaryEnd(void **handle);

@@ -19,4 +19,11 @@ cudaError_t rt_kernel_adopt(CUkernel kernel);
  * one. */
 cudaError_t rt_variable(const void *symbol, CUdeviceptr *ret_address, size_t *ret_size_bytes);
 
+/* The address OFFSET bytes into a registered variable that has room for COUNT more. Returns cudaErrorInvalidValue when
+ * it has not. */
+cudaError_t rt_variable_range(const void *symbol, size_t count, size_t offset, void **ret_address);
+
+/* A launch configuration as the driver has it; borrows the attributes. */
+CUlaunchConfig rt_launch_config(const cudaLaunchConfig_t *config);
+
 #endif

@@ -98,10 +98,12 @@ bool rt_rebind(void)
 
 int rt_device(void)
 {
+    CUcontext current = NULL;
     CUdevice device;
-    if (thread.bound_generation && DRV(cuCtxGetDevice)(&device) == CUDA_SUCCESS)
-        return device;
-    return thread.device;
+    /* A context that the program made current itself decides, too. */
+    if (!thread.bound_generation && (DRV(cuCtxGetCurrent)(&current) != CUDA_SUCCESS || !current))
+        return thread.device;
+    return DRV(cuCtxGetDevice)(&device) == CUDA_SUCCESS ? device : thread.device;
 }
 
 void rt_choose_device(int device)
