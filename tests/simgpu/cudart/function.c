@@ -130,7 +130,8 @@ cudaError_t rt_get_kernel(cudaKernel_t *kernel, const void *function)
 
 cudaError_t rt_get_kernel_for_stub(cudaKernel_t *kernel, const void *function)
 {
-    RT_CALL_NAMED(RT_DRIVER, "__cudaGetKernel", RT_REQUIRE(kernel, get_kernel(kernel, function)));
+    cudaError_t result = rt_prepare(RT_DRIVER);
+    return result == cudaSuccess ? get_kernel(kernel, function) : result;
 }
 
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *numBlocks, const void *func, int blockSize,

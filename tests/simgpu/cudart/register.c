@@ -282,20 +282,17 @@ void __cudaRegisterUnifiedTable(void **handle, void *table)
 char __cudaInitModule(void **handle)
 {
     struct image *image = (struct image *)handle;
-    struct simgpu_call call;
-    cudaError_t result = rt_begin(&call, "__cudaInitModule", __builtin_return_address(0), RT_CONTEXT);
+    cudaError_t result = rt_prepare(RT_CONTEXT);
 
-    if (result == cudaSuccess) {
-        for (struct symbol *symbol = image->symbols; symbol && result == cudaSuccess; symbol = symbol->sister) {
-            if (symbol->kind != SYMBOL_MANAGED)
-                continue;
-            CUdeviceptr address = 0;
-            result = rt_variable(symbol->key, &address, NULL);
-            if (result == cudaSuccess)
-                *symbol->managed_host = (void *)address;
-        }
+    for (struct symbol *symbol = image->symbols; symbol && result == cudaSuccess; symbol = symbol->sister) {
+        CUdeviceptr address = 0;
+        if (symbol->kind != SYMBOL_MANAGED)
+            continue;
+        result = rt_variable(symbol->key, &address, NULL);
+        if (result == cudaSuccess)
+            *symbol->managed_host = (void *)address;
     }
-    return rt_end(&call, result) == cudaSuccess;
+    return result == cudaSuccess;
 }
 
 static cudaError_t symbol_address(void **address, const void *symbol)

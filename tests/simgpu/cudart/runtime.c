@@ -119,21 +119,26 @@ cudaError_t rt_set_device(int device)
     return (cudaError_t)result;
 }
 
-cudaError_t rt_begin(struct simgpu_call *call, const char *name, const void *caller, enum rt_need need)
+cudaError_t rt_prepare(enum rt_need need)
 {
-    bool driver = rt_driver_load();
     cudaError_t result = cudaSuccess;
-
-    if (rt_truth.begin)
-        result = (cudaError_t)rt_truth.begin(call, name, caller);
-    if (result != cudaSuccess || need == RT_NOTHING)
-        return result;
-    if (!driver)
+    if (need == RT_NOTHING)
+        return cudaSuccess;
+    if (!rt_driver_load())
         return cudaErrorInsufficientDriver;
     result = initialise();
     if (result == cudaSuccess && need == RT_CONTEXT)
         result = (cudaError_t)bind();
     return result;
+}
+
+cudaError_t rt_begin(struct simgpu_call *call, const char *name, const void *caller, enum rt_need need)
+{
+    cudaError_t result = cudaSuccess;
+    rt_driver_load();
+    if (rt_truth.begin)
+        result = (cudaError_t)rt_truth.begin(call, name, caller);
+    return result == cudaSuccess ? rt_prepare(need) : result;
 }
 
 cudaError_t rt_end(struct simgpu_call *call, cudaError_t result)

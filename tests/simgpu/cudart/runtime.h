@@ -40,6 +40,10 @@ enum rt_need {
     RT_CONTEXT, /* a current context: the program's own, else the primary one of the thread's device */
 };
 
+/* Brings the runtime up to NEED. Returns cudaSuccess, or why it cannot be. For what compiled code calls behind the
+ * program's back, which is no API call: those entry points are not logged, as tools do not see them either. */
+cudaError_t rt_prepare(enum rt_need need);
+
 /* Enters the entry point NAME called from CALLER. Returns cudaSuccess, or why the call cannot be made (an injected
  * fault included). Every rt_begin has an rt_end, whatever it returned. */
 cudaError_t rt_begin(struct simgpu_call *call, const char *name, const void *caller, enum rt_need need);
