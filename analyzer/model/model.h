@@ -5,7 +5,8 @@
  * All times are nanoseconds on CLOCK_MONOTONIC of the traced host. Arrays are owned by the model and freed with it. An
  * index that points nowhere is GW_NONE.
  *
- * Memory: 40 bytes a call, 56 bytes an operation, 24–64 bytes of arguments for each call that carries some.
+ * Memory: 44 bytes a call with its place in thread_calls, 64 bytes an operation with its places in two lists, 24–64
+ * bytes of arguments for each call that carries some.
  */
 #ifndef GW_ANALYZER_MODEL_MODEL_H
 #define GW_ANALYZER_MODEL_MODEL_H
@@ -39,6 +40,7 @@ struct gw_process {
     char *exe, *command, *host, *environment; /* environment: NAME=VALUE lines; NULL when unknown */
     uint64_t first_ns, last_ns;               /* of its events */
     int32_t rank;                             /* from the environment, -1 when there is none */
+    uint32_t op_first, op_count;              /* into gw_model.process_ops: its operations in order of enqueue */
 };
 
 struct gw_thread {
@@ -69,7 +71,8 @@ struct gw_stream {
 /* flags of a call */
 #define GW_CALL_NO_END 0x1u   /* never returned: end_ns is the end of the trace */
 #define GW_CALL_CAPTURED 0x2u /* went into a graph under capture */
-#define GW_CALL_NO_BEGIN 0x4u
+#define GW_CALL_NO_BEGIN 0x4u /* the event of its entry was lost; begin_ns is right all the same */
+#define GW_CALL_END_LOST 0x8u /* its end was lost: end_ns is the begin of the thread's next call */
 
 struct gw_call {
     uint64_t begin_ns, end_ns;

@@ -1,0 +1,252 @@
+#include "analyzer/model/build.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/model/builder.h"
+#include "analyzer/model/steps.h"
+#include "analyzer/session/recover.h"
+#include "shim/api/functions.h"
+
+static char **copy_words(char *const *words)
+{
+    size_t count = 0;
+    while (words && words[count]) {
+        count++;
+    }
+    char **copy = calloc(count + 1, sizeof(*copy));
+    for (size_t i = 0; copy && i < count; i++) {
+        copy[i] = strdup(words[i]);
+    }
+    return copy;
+}
+
+static char *copy_text(const char *text)
+{
+    return text ? strdup(text) : NULL;
+}
+
+static int fill_run(struct gw_model *model, const char *path, const struct gw_model_input *inputs, size_t input_count)
+{
+    const struct gw_run_file *run = inputs[0].run;
+    model->run.path = strdup(path);
+    model->run.command = copy_words(run->command);
+    model->run.host = copy_text(run->host);
+    model->run.device_kind = strdup(run->device && strcmp(run->device, "simulated") == 0 ? "simulated" : "gpu");
+    model->run.gpu_timing = copy_text(run->gpu_timing);
+    model->run.versions_json = copy_text(run->versions_json);
+    model->run.environment_json = copy_text(run->environment_json);
+    model->run.realtime_offset_ns =
+        run->realtime_offset_ns ? run->realtime_offset_ns : inputs[0].records->realtime_offset_ns;
+    model->run.finished = true;
+    for (size_t i = 0; i < input_count; i++) {
+        model->run.finished = model->run.finished && inputs[i].run->complete;
+        if (inputs[i].run->exit_status && !model->run.exit_status) {
+            model->run.exit_status = inputs[i].run->exit_status;
+        }
+    }
+    return model->run.path && model->run.command && model->run.device_kind ? 0 : -ENOMEM;
+}
+
+static int list_blocks(struct gw_builder *builder)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < builder->input_count; i++) {
+        for (size_t s = 0; s < builder->inputs[i].records->stream_count; s++) {
+            count += builder->inputs[i].records->streams[s].block_count;
+        }
+    }
+    /* A reference is block << 16 | place, with its highest bit for calls that did not end. */
+    if (count >= 32768) {
+        return gw_error_set(builder->error, -EFBIG,
+                            "the run has more events than this version can hold; record a shorter one");
+    }
+    builder->blocks = malloc((count + 1) * sizeof(*builder->blocks));
+    if (!builder->blocks) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < builder->input_count; i++) {
+        for (size_t s = 0; s < builder->inputs[i].records->stream_count; s++) {
+            const struct gw_record_stream *stream = &builder->inputs[i].records->streams[s];
+            for (size_t b = 0; b < stream->block_count; b++) {
+                builder->blocks[builder->blocks_count++] =
+                    (struct gw_block_place){.block = stream->blocks[b], .input = i};
+            }
+        }
+    }
+    return 0;
+}
+
+/* The recorded function numbers are those of the shim that recorded; names lead to this build's. */
+static int map_functions(struct gw_builder *builder)
+{
+    bool same = true;
+    for (size_t i = 0; i < builder->input_count && same; i++) {
+        const struct gw_run_file *run = builder->inputs[i].run;
+        for (size_t f = 0; f < run->function_count && same; f++) {
+            same = run->functions[f] && strcmp(run->functions[f], gw_function_name((unsigned)f)) == 0;
+        }
+    }
+    if (same) {
+        return 0;
+    }
+    builder->function_ids = malloc(builder->input_count * (UINT16_MAX + 1u) * sizeof(*builder->function_ids));
+    if (!builder->function_ids) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < builder->input_count; i++) {
+        const struct gw_run_file *run = builder->inputs[i].run;
+        for (size_t f = 0; f <= UINT16_MAX; f++) {
+            const char *name = f < run->function_count ? run->functions[f] : NULL;
+            builder->function_ids[i << 16 | f] = !run->functions ? (uint16_t)f
+                                                 : name          ? (uint16_t)gw_function_find(name)
+                                                                 : GW_FUNCTION_NONE;
+        }
+    }
+    return 0;
+}
+
+static int build(const char *path, const struct gw_model_input *inputs, size_t input_count, struct gw_model **ret_model,
+                 struct gw_error *error)
+{
+    struct gw_builder builder = {.inputs = inputs, .input_count = input_count, .error = error};
+    int (*const parts[])(struct gw_builder *) = {list_blocks,    map_functions,     gw_build_context, gw_build_timings,
+                                                 gw_build_calls, gw_build_op_lists, gw_build_extras};
+    int status = -ENOMEM;
+    builder.model = calloc(1, sizeof(*builder.model));
+    if (!builder.model) {
+        goto end;
+    }
+    status = fill_run(builder.model, path, inputs, input_count);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && !status; i++) {
+        status = parts[i](&builder);
+    }
+    if (!status) {
+        *ret_model = builder.model;
+        builder.model = NULL;
+    }
+end:
+    if (status == -ENOMEM) {
+        gw_error_set(error, status, "%s: no memory to build the model of the run", path);
+    }
+    gw_builder_clear(&builder);
+    gw_model_destroy(builder.model);
+    return status;
+}
+
+static int find_steps(struct gw_model *model, const struct gw_model_options *options, struct gw_error *error)
+{
+    int status = options && options->step_regex
+                     ? gw_steps_by_name(model, options->step_regex, options->step_every, error)
+                     : gw_steps_by_sequence(model);
+    return status == -ENOMEM ? gw_error_set(error, status, "%s: no memory to search its steps", model->run.path)
+                             : status;
+}
+
+int gw_model_build_from_records(const char *path, const struct gw_model_input *inputs, size_t input_count,
+                                const struct gw_model_options *options, struct gw_model **ret_model,
+                                struct gw_error *error)
+{
+    struct gw_model *model = NULL;
+    int status = build(path, inputs, input_count, &model, error);
+    if (!status) {
+        status = find_steps(model, options, error);
+    }
+    if (status) {
+        gw_model_destroy(model);
+    } else {
+        *ret_model = model;
+    }
+    return status;
+}
+
+/* What one recording left, owned. */
+struct recording {
+    struct gw_run_file *run;
+    struct gw_records *records;
+};
+
+/* A run that its recorder could not finish is first made readable; that may complete its run.json. */
+static int read_run_file(const char *path, struct gw_run_file **ret_run, struct gw_error *error)
+{
+    int status = gw_run_file_read(path, ret_run, error);
+    if (status || (*ret_run)->complete) {
+        return status;
+    }
+    status = gw_run_recover(path);
+    if (status == -EBUSY) {
+        return gw_error_set(error, status, "%s: the recording is still going on; wait for it to end", path);
+    }
+    if (status == -ENODATA) {
+        return gw_error_set(error, status, "%s: the recording was broken off and nothing of its trace is left", path);
+    }
+    if (status) {
+        return gw_error_set(error, status, "%s: what its killed recorder left cannot be recovered: %s", path,
+                            strerror(-status));
+    }
+    gw_run_file_destroy(*ret_run);
+    *ret_run = NULL;
+    return gw_run_file_read(path, ret_run, error);
+}
+
+static int read_recording(const char *path, const struct gw_model_options *options, struct recording *recording,
+                          struct gw_error *error)
+{
+    int status = read_run_file(path, &recording->run, error);
+    return status ? status
+                  : gw_records_read(recording->run->trace_path, options ? &options->progress : NULL,
+                                    &recording->records, error);
+}
+
+int gw_model_build(const char *run_path, const struct gw_model_options *options, struct gw_model **ret_model,
+                   struct gw_error *error)
+{
+    char **paths = NULL;
+    size_t count = 0;
+    struct recording *recordings = NULL;
+    struct gw_model_input *inputs = NULL;
+    struct gw_model *model = NULL;
+    int status = gw_run_paths(run_path, &paths, error);
+    if (status) {
+        return status;
+    }
+    while (paths[count]) {
+        count++;
+    }
+    recordings = calloc(count, sizeof(*recordings));
+    inputs = calloc(count, sizeof(*inputs));
+    if (!recordings || !inputs) {
+        status = gw_error_set(error, -ENOMEM, "%s: no memory to read the run", run_path);
+        goto end;
+    }
+    for (size_t i = 0; i < count; i++) {
+        status = read_recording(paths[i], options, &recordings[i], error);
+        if (status) {
+            goto end;
+        }
+        inputs[i] = (struct gw_model_input){.run = recordings[i].run, .records = recordings[i].records};
+    }
+    status = build(run_path, inputs, count, &model, error);
+    for (size_t i = 0; i < count; i++) {
+        gw_records_destroy(recordings[i].records);
+        recordings[i].records = NULL;
+    }
+    if (!status) {
+        status = find_steps(model, options, error);
+    }
+    if (!status) {
+        *ret_model = model;
+        model = NULL;
+    }
+end:
+    gw_model_destroy(model);
+    for (size_t i = 0; recordings && i < count; i++) {
+        gw_records_destroy(recordings[i].records);
+        gw_run_file_destroy(recordings[i].run);
+    }
+    free(recordings);
+    free(inputs);
+    gw_run_paths_free(paths);
+    return status;
+}

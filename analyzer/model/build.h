@@ -1,0 +1,37 @@
+/*
+ * From a recorded run to the model of model.h.
+ *
+ * Time is near-linear in events: records are sorted once by radix, operations matched through a hash. Peak memory while
+ * building: the records (40 bytes an event and 8 a field beyond the leading four), 16 bytes a call for sorting, 24 an
+ * operation for matching, and the model itself; the records are freed before steps are searched.
+ */
+#ifndef GW_ANALYZER_MODEL_BUILD_H
+#define GW_ANALYZER_MODEL_BUILD_H
+
+#include "analyzer/model/model.h"
+#include "analyzer/read/read.h"
+
+struct gw_model_options {
+    struct gw_read_progress progress;
+    const char *step_regex; /* a kernel whose name matches starts a step; NULL: search the sequence of operations */
+    uint32_t step_every;    /* with step_regex: only every n-th match starts one; 0 and 1: each */
+};
+
+/* What one recorder left: its run file and its records. Both are only read. */
+struct gw_model_input {
+    const struct gw_run_file *run;
+    const struct gw_records *records;
+};
+
+/* Reads the run at run_path (one recording, or a directory with one for each rank) and stores its model in *ret_model;
+ * the caller destroys it with gw_model_destroy. options may be NULL. Returns 0 or a negative errno with *error filled.
+ */
+int gw_model_build(const char *run_path, const struct gw_model_options *options, struct gw_model **ret_model,
+                   struct gw_error *error);
+
+/* The same from records in memory; one input a recorder, at least one. path is what the model calls its run. */
+int gw_model_build_from_records(const char *path, const struct gw_model_input *inputs, size_t input_count,
+                                const struct gw_model_options *options, struct gw_model **ret_model,
+                                struct gw_error *error);
+
+#endif

@@ -1,0 +1,97 @@
+/* The state while a model is built; each source file of the builder fills one part. Internal to analyzer/model. */
+#ifndef GW_ANALYZER_MODEL_BUILDER_H
+#define GW_ANALYZER_MODEL_BUILDER_H
+
+#include "analyzer/model/build.h"
+#include "analyzer/model/map.h"
+
+/* What a handle means from a time on; a handle that is reused has several, newest first. */
+struct gw_version {
+    uint64_t since_ns;
+    uint32_t value;  /* stream or name index */
+    uint32_t device; /* of a stream */
+    uint32_t older;  /* index into versions, GW_NONE at the last */
+};
+
+struct gw_block_place {
+    const struct gw_record_block *block;
+    size_t input;
+};
+
+struct gw_builder {
+    struct gw_model *model;
+    const struct gw_model_input *inputs;
+    size_t input_count;
+    struct gw_map processes;   /* input, pid → process */
+    struct gw_map threads;     /* tid, process → thread */
+    struct gw_map tids;        /* tid, input → thread */
+    struct gw_map devices;     /* ordinal, process → device */
+    struct gw_map stream_keys; /* number, device → stream */
+    struct gw_map handles;     /* handle, process → newest version of a stream */
+    struct gw_map functions;   /* handle, process → newest version of a kernel name */
+    struct gw_map names;       /* hash of a name, 0 → name */
+    struct gw_version *versions;
+    size_t versions_count, versions_capacity;
+    uint16_t
+        *function_ids; /* per input, 65536 each: row of this build's table for a recorded id; NULL: they are the same */
+    struct gw_block_place *blocks; /* every block of every input */
+    size_t blocks_count;
+    struct gw_map timings; /* call id, process << 8 | op index → reference to its gpu_op record; taken ones: GW_NONE */
+    size_t timings_left;   /* not taken */
+    struct gw_error *error;
+};
+
+/* Appends one zeroed item to a counted array of the model, doubling at powers of two. */
+#define GW_GROW(array, count) gw_grow((void **)&(array), (count), sizeof(*(array)))
+int gw_grow(void **array, size_t count, size_t item_bytes);
+
+/* context.c: processes, threads, devices, streams, kernel names, coverage, in order of time. */
+int gw_build_context(struct gw_builder *builder);
+
+/* Index of the process, thread or device, made when it is new; GW_NONE only when there is no memory. */
+uint32_t gw_builder_process(struct gw_builder *builder, size_t input, uint32_t pid);
+uint32_t gw_builder_thread(struct gw_builder *builder, size_t input, uint32_t pid, uint32_t tid);
+uint32_t gw_builder_device(struct gw_builder *builder, uint32_t process, uint32_t number);
+
+/* What the stream handle means in the process at a time; number is the device's ordinal, or GW_NONE for any. Made when
+ * it was never announced. GW_NONE only when there is no memory. */
+uint32_t gw_builder_stream(struct gw_builder *builder, uint32_t process, uint64_t handle, uint32_t number,
+                           uint64_t time_ns);
+
+/* Name index of a kernel handle at a time, or GW_NONE. */
+uint32_t gw_builder_name(const struct gw_builder *builder, uint32_t process, uint64_t handle, uint64_t time_ns);
+
+/* calls.c: calls with their details, sorted, thread_calls, and through gw_builder_add_op the operations they enqueued.
+ */
+int gw_build_calls(struct gw_builder *builder);
+
+/* ops.c. Before the calls: the map of timings. */
+int gw_build_timings(struct gw_builder *builder);
+
+/* Adds the operation that the call enqueued; record is the call's. outer_call: index or GW_NONE. The model's ops have
+ * room. */
+int gw_builder_add_op(struct gw_builder *builder, uint32_t call, uint32_t outer_call, const struct gw_record *record);
+
+/* After the calls: operations whose call was lost, stream_ops, process_ops. */
+int gw_build_op_lists(struct gw_builder *builder);
+
+/* Ordinal of the device that timed the operation of the call's record, or GW_NONE. */
+uint32_t gw_builder_op_device(const struct gw_builder *builder, uint32_t process, const struct gw_record *record);
+
+/* A record by its reference: block << 16 | place in the block. */
+static inline const struct gw_record *gw_builder_record(const struct gw_builder *builder, uint32_t reference)
+{
+    return &builder->blocks[reference >> 16].block->records[reference & 0xffffu];
+}
+
+/* Indices 0 … count−1 grouped by group_of[i] < groups, in order within a group: *ret_first[g] … *ret_first[g + 1] − 1
+ * of *ret_indices. Entries with group GW_NONE are left out. The caller frees both. Returns 0 or -ENOMEM. */
+int gw_group(const uint32_t *group_of, size_t count, size_t groups, uint32_t **ret_indices, uint32_t **ret_first);
+
+/* extras.c: gaps of threads, losses, clocks. */
+int gw_build_extras(struct gw_builder *builder);
+
+/* Releases what the builder owns, not the model. */
+void gw_builder_clear(struct gw_builder *builder);
+
+#endif

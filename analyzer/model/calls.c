@@ -1,0 +1,404 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/model/builder.h"
+#include "analyzer/model/radix.h"
+
+#define UNFINISHED 0x80000000u /* in a reference: index into unfinished instead of a record */
+
+struct unfinished {
+    struct gw_record record;
+    size_t input;
+};
+
+struct gathering {
+    struct gw_builder *builder;
+    struct gw_sort_item *items; /* key begin, value reference, extra depth */
+    size_t count;
+    struct unfinished *unfinished;
+    size_t unfinished_count;
+    struct gw_map begins; /* call id, site without flags → 0: entered, 1: ended, too */
+    uint32_t *last_outer; /* of each thread: index of its latest call of depth 1 */
+    uint32_t cached_pid, cached_tid, cached_thread;
+    size_t cached_input;
+};
+
+static uint64_t place_key(const struct gw_builder *builder, size_t block, const struct gw_record *record)
+{
+    return (uint64_t)builder->blocks[block].input << 32 | GW_SITE_PID(record->site);
+}
+
+static int count_calls(struct gathering *self)
+{
+    size_t counts[GW_RECORD_COUNT] = {0};
+    const struct gw_builder *builder = self->builder;
+    struct gw_model *model = builder->model;
+    for (size_t i = 0; i < builder->input_count; i++) {
+        for (size_t s = 0; s < builder->inputs[i].records->stream_count; s++) {
+            for (size_t t = 0; t < GW_RECORD_COUNT; t++) {
+                counts[t] += builder->inputs[i].records->streams[s].counts[t];
+            }
+        }
+    }
+    size_t most = counts[GW_RECORD_call_begin];
+    for (size_t t = 0; t < GW_RECORD_call_begin; t++) {
+        most += counts[t];
+    }
+    if (most >= GW_NONE) {
+        return gw_error_set(builder->error, -EFBIG, "the run has more than 4294967294 calls; record a shorter one");
+    }
+    self->items = malloc((most + 1) * sizeof(*self->items));
+    self->unfinished = calloc(counts[GW_RECORD_call_begin] + 1, sizeof(*self->unfinished));
+    model->launches = malloc((counts[GW_RECORD_launch] + 1) * sizeof(*model->launches));
+    model->copies = malloc((counts[GW_RECORD_copy] + 1) * sizeof(*model->copies));
+    model->memsets = malloc((counts[GW_RECORD_memset] + 1) * sizeof(*model->memsets));
+    model->memories = malloc((counts[GW_RECORD_memory] + 1) * sizeof(*model->memories));
+    model->orders = malloc((counts[GW_RECORD_order] + 1) * sizeof(*model->orders));
+    model->modules = malloc((counts[GW_RECORD_module] + 1) * sizeof(*model->modules));
+    model->graphs = malloc((counts[GW_RECORD_graph] + 1) * sizeof(*model->graphs));
+    return self->items && self->unfinished && model->launches && model->copies && model->memsets && model->memories &&
+                   model->orders && model->modules && model->graphs
+               ? 0
+               : -ENOMEM;
+}
+
+static int collect_begins(struct gathering *self)
+{
+    const struct gw_builder *builder = self->builder;
+    for (size_t b = 0; b < builder->blocks_count; b++) {
+        const struct gw_record_block *block = builder->blocks[b].block;
+        for (uint32_t i = 0; i < block->count; i++) {
+            const struct gw_record *record = &block->records[i];
+            if (record->type == GW_RECORD_call_begin &&
+                !gw_map_find(&self->begins, record->call, place_key(builder, b, record)) &&
+                gw_map_insert(&self->begins, record->call, place_key(builder, b, record), 0)) {
+                return -ENOMEM;
+            }
+        }
+    }
+    return 0;
+}
+
+/* Fills items with every call that ended, and counts operations. Marks the begins whose call ended. */
+static size_t collect_ends(struct gathering *self)
+{
+    const struct gw_builder *builder = self->builder;
+    size_t ops = 0;
+    for (size_t b = 0; b < builder->blocks_count; b++) {
+        const struct gw_record_block *block = builder->blocks[b].block;
+        for (uint32_t i = 0; i < block->count; i++) {
+            const struct gw_record *record = &block->records[i];
+            if (record->type >= GW_RECORD_call_begin) {
+                continue;
+            }
+            self->items[self->count++] = (struct gw_sort_item){
+                .key = record->begin_ns, .value = (uint32_t)(b << 16 | i), .extra = GW_SITE_DEPTH(record->site)};
+            uint8_t flags = GW_SITE_FLAGS(record->site);
+            ops += (flags & GW_SITE_OP_INDEX) && !(flags & GW_SITE_CAPTURED);
+            if (flags & GW_SITE_HAS_BEGIN) {
+                uint32_t *begin = gw_map_find(&self->begins, record->call, place_key(builder, b, record));
+                if (begin) {
+                    *begin = 1;
+                }
+            }
+        }
+    }
+    return ops;
+}
+
+static void collect_unfinished(struct gathering *self)
+{
+    const struct gw_builder *builder = self->builder;
+    for (size_t b = 0; b < builder->blocks_count && self->begins.count; b++) {
+        const struct gw_record_block *block = builder->blocks[b].block;
+        for (uint32_t i = 0; i < block->count; i++) {
+            const struct gw_record *record = &block->records[i];
+            uint32_t *begin = record->type == GW_RECORD_call_begin
+                                  ? gw_map_find(&self->begins, record->call, place_key(builder, b, record))
+                                  : NULL;
+            if (!begin || *begin) {
+                continue;
+            }
+            *begin = 1;
+            struct unfinished *unfinished = &self->unfinished[self->unfinished_count];
+            *unfinished = (struct unfinished){.record = *record, .input = builder->blocks[b].input};
+            unfinished->record.begin_ns = record->time_ns;
+            unfinished->record.type = GW_RECORD_call;
+            self->items[self->count++] = (struct gw_sort_item){.key = record->time_ns,
+                                                               .value = UNFINISHED | (uint32_t)self->unfinished_count,
+                                                               .extra = GW_SITE_DEPTH(record->site)};
+            self->unfinished_count++;
+        }
+    }
+}
+
+/* Among calls entered in the same nanosecond the outer one comes first. */
+static void outer_first(struct gw_sort_item *items, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        struct gw_sort_item item = items[i];
+        size_t at = i;
+        for (; at > 0 && items[at - 1].key == item.key && items[at - 1].extra > item.extra; at--) {
+            items[at] = items[at - 1];
+        }
+        items[at] = item;
+    }
+}
+
+static uint32_t thread_of(struct gathering *self, size_t input, const struct gw_record *record)
+{
+    uint32_t pid = GW_SITE_PID(record->site), tid = GW_CALL_TID(record->call);
+    if (self->cached_thread == GW_NONE || pid != self->cached_pid || tid != self->cached_tid ||
+        input != self->cached_input) {
+        size_t before = self->builder->model->threads_count;
+        self->cached_thread = gw_builder_thread(self->builder, input, pid, tid);
+        self->cached_pid = pid;
+        self->cached_tid = tid;
+        self->cached_input = input;
+        size_t after = self->builder->model->threads_count;
+        if (after != before) {
+            uint32_t *grown = realloc(self->last_outer, after * sizeof(*grown));
+            if (!grown) {
+                return GW_NONE;
+            }
+            self->last_outer = grown;
+            grown[after - 1] = GW_NONE;
+        }
+    }
+    return self->cached_thread;
+}
+
+/* Stores the arguments of the call and returns the index of its detail; *ret_kind says in which array. */
+static uint32_t add_detail(struct gathering *self, uint32_t process, const struct gw_record *record,
+                           const uint64_t *words, uint8_t *ret_kind)
+{
+    struct gw_builder *builder = self->builder;
+    struct gw_model *model = builder->model;
+    uint64_t when = record->time_ns;
+    uint32_t device =
+        GW_SITE_FLAGS(record->site) & GW_SITE_OP_INDEX ? gw_builder_op_device(builder, process, record) : GW_NONE;
+#define STREAM(handle) gw_builder_stream(builder, process, (handle), device, when)
+    switch (record->type) {
+    case GW_RECORD_launch: {
+        uint64_t grid = words[GW_ARG_launch_grid], block = words[GW_ARG_launch_block];
+        *ret_kind = GW_DETAIL_LAUNCH;
+        model->launches[model->launches_count] = (struct gw_launch){
+            .name = gw_builder_name(builder, process, words[GW_ARG_launch_func], when),
+            .stream = STREAM(words[GW_ARG_launch_stream]),
+            .grid = {(uint32_t)grid, (uint32_t)(grid >> 32) & 0xffffu, (uint32_t)(grid >> 48)},
+            .block = {(uint32_t)block & 0xfffu, (uint32_t)(block >> 12) & 0xfffu, (uint32_t)(block >> 24) & 0xffu},
+            .shared_bytes = (uint32_t)(block >> 32),
+        };
+        return (uint32_t)model->launches_count++;
+    }
+    case GW_RECORD_copy: {
+        uint32_t how = (uint32_t)words[GW_ARG_copy_how];
+        *ret_kind = GW_DETAIL_COPY;
+        model->copies[model->copies_count] = (struct gw_copy){
+            .dst = words[GW_ARG_copy_dst],
+            .src = words[GW_ARG_copy_src],
+            .size_bytes = words[GW_ARG_copy_bytes],
+            .hash = words[GW_ARG_copy_hash],
+            .stream = STREAM(words[GW_ARG_copy_stream]),
+            .direction = (uint8_t)how,
+            .src_kind = (uint8_t)(how >> 8),
+            .dst_kind = (uint8_t)(how >> 16),
+            .blocking = how >> 24 & 1,
+        };
+        return (uint32_t)model->copies_count++;
+    }
+    case GW_RECORD_memset:
+        *ret_kind = GW_DETAIL_MEMSET;
+        model->memsets[model->memsets_count] = (struct gw_memset){.dst = words[GW_ARG_memset_dst],
+                                                                  .size_bytes = words[GW_ARG_memset_bytes],
+                                                                  .stream = STREAM(words[GW_ARG_memset_stream])};
+        return (uint32_t)model->memsets_count++;
+    case GW_RECORD_memory: {
+        uint32_t kind = (uint32_t)words[GW_ARG_memory_kind];
+        bool ordered = (kind & ~(uint32_t)GW_MEMORY_FREE) == GW_MEMORY_ASYNC;
+        *ret_kind = GW_DETAIL_MEMORY;
+        model->memories[model->memories_count] =
+            (struct gw_memory){.ptr = words[GW_ARG_memory_ptr],
+                               .size_bytes = words[GW_ARG_memory_bytes],
+                               .stream = ordered ? STREAM(words[GW_ARG_memory_stream]) : GW_NONE,
+                               .kind = kind};
+        return (uint32_t)model->memories_count++;
+    }
+    case GW_RECORD_order: {
+        uint16_t what = (uint16_t)words[GW_ARG_order_what];
+        bool streamless = what == GW_ORDER_EVENT_CREATE || what == GW_ORDER_EVENT_DESTROY ||
+                          what == GW_ORDER_EVENT_SYNC || what == GW_ORDER_EVENT_QUERY || what == GW_ORDER_DEVICE_SYNC;
+        *ret_kind = GW_DETAIL_ORDER;
+        model->orders[model->orders_count] =
+            (struct gw_order){.event = words[GW_ARG_order_event],
+                              .stream = streamless ? GW_NONE : STREAM(words[GW_ARG_order_stream]),
+                              .what = what,
+                              .value = (uint16_t)words[GW_ARG_order_value]};
+        return (uint32_t)model->orders_count++;
+    }
+    case GW_RECORD_module:
+        *ret_kind = GW_DETAIL_MODULE;
+        model->modules[model->modules_count] = (struct gw_module){.handle = words[GW_ARG_module_handle],
+                                                                  .size_bytes = words[GW_ARG_module_bytes],
+                                                                  .hash = words[GW_ARG_module_hash]};
+        return (uint32_t)model->modules_count++;
+    case GW_RECORD_graph:
+        *ret_kind = GW_DETAIL_GRAPH;
+        model->graphs[model->graphs_count] =
+            (struct gw_graph){.graph = words[GW_ARG_graph_graph],
+                              .exec = words[GW_ARG_graph_exec],
+                              .stream = words[GW_ARG_graph_stream] || (GW_SITE_FLAGS(record->site) & GW_SITE_OP_INDEX)
+                                            ? STREAM(words[GW_ARG_graph_stream])
+                                            : GW_NONE,
+                              .nodes = (uint32_t)words[GW_ARG_graph_nodes]};
+        return (uint32_t)model->graphs_count++;
+    default:
+        *ret_kind = GW_DETAIL_NONE;
+        return GW_NONE;
+    }
+#undef STREAM
+}
+
+static uint16_t function_of(const struct gw_builder *builder, size_t input, const struct gw_record *record)
+{
+    uint16_t recorded = GW_SITE_FUNCTION(record->site);
+    return builder->function_ids ? builder->function_ids[input << 16 | recorded] : recorded;
+}
+
+static int gather(struct gathering *self)
+{
+    struct gw_builder *builder = self->builder;
+    struct gw_model *model = builder->model;
+    for (size_t k = 0; k < self->count; k++) {
+        uint32_t reference = self->items[k].value;
+        bool unfinished = reference & UNFINISHED;
+        const struct unfinished *open = &self->unfinished[reference & ~UNFINISHED];
+        const struct gw_record *record = unfinished ? &open->record : gw_builder_record(builder, reference);
+        const struct gw_record_block *block = unfinished ? NULL : builder->blocks[reference >> 16].block;
+        size_t input = unfinished ? open->input : builder->blocks[reference >> 16].input;
+        uint32_t thread = thread_of(self, input, record);
+        if (thread == GW_NONE) {
+            return -ENOMEM;
+        }
+        uint8_t site_flags = GW_SITE_FLAGS(record->site), detail_kind = GW_DETAIL_NONE;
+        uint32_t process = model->threads[thread].process;
+        struct gw_call *call = &model->calls[k];
+        *call = (struct gw_call){
+            .begin_ns = record->begin_ns,
+            .end_ns = unfinished ? GW_TIME_UNKNOWN : record->time_ns,
+            .call_id = record->call,
+            .thread = thread,
+            .result = record->result,
+            .function = function_of(builder, input, record),
+            .depth = GW_SITE_DEPTH(record->site),
+            .flags = (unfinished ? GW_CALL_NO_END : 0) | (site_flags & GW_SITE_CAPTURED ? GW_CALL_CAPTURED : 0),
+        };
+        call->detail =
+            unfinished ? GW_NONE : add_detail(self, process, record, gw_record_words(block, record), &detail_kind);
+        call->detail_kind = detail_kind & 0xfu;
+        if (!unfinished && (site_flags & GW_SITE_HAS_BEGIN) &&
+            !gw_map_find(&self->begins, record->call, (uint64_t)input << 32 | GW_SITE_PID(record->site))) {
+            call->flags |= GW_CALL_NO_BEGIN;
+        }
+        uint32_t *outer = &self->last_outer[thread];
+        if (call->depth <= 1) {
+            *outer = (uint32_t)k;
+        }
+        model->calls_count = k + 1;
+        if (!unfinished && (site_flags & GW_SITE_OP_INDEX) && !(site_flags & GW_SITE_CAPTURED)) {
+            bool nested = *outer != GW_NONE && model->calls[*outer].call_id == call->call_id;
+            int status = gw_builder_add_op(builder, (uint32_t)k, nested ? *outer : GW_NONE, record);
+            if (status) {
+                return status;
+            }
+        }
+    }
+    return 0;
+}
+
+static int list_threads(struct gw_model *model)
+{
+    uint32_t *thread_of_call = malloc((model->calls_count + 1) * sizeof(*thread_of_call));
+    uint32_t *first = NULL;
+    if (!thread_of_call) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < model->calls_count; i++) {
+        thread_of_call[i] = model->calls[i].thread;
+    }
+    int status = gw_group(thread_of_call, model->calls_count, model->threads_count, &model->thread_calls, &first);
+    free(thread_of_call);
+    if (!status) {
+        model->thread_calls_count = model->calls_count;
+        for (size_t t = 0; t < model->threads_count; t++) {
+            model->threads[t].call_first = first[t];
+            model->threads[t].call_count = first[t + 1] - first[t];
+        }
+        free(first);
+    }
+    return status;
+}
+
+/* A call without an end that is followed by another of its thread did return: its end was lost, and lies before that
+ * one. */
+static void close_lost_ends(struct gw_model *model)
+{
+    for (size_t t = 0; t < model->threads_count; t++) {
+        const uint32_t *calls = model->thread_calls + model->threads[t].call_first;
+        uint64_t next_begin_ns = GW_TIME_UNKNOWN;
+        for (uint32_t i = model->threads[t].call_count; i-- > 0;) {
+            struct gw_call *call = &model->calls[calls[i]];
+            if ((call->flags & GW_CALL_NO_END) && next_begin_ns != GW_TIME_UNKNOWN) {
+                call->flags = (call->flags & ~GW_CALL_NO_END & 0xfu) | GW_CALL_END_LOST;
+                call->end_ns = next_begin_ns;
+            }
+            if (call->depth <= 1) {
+                next_begin_ns = call->begin_ns;
+            }
+        }
+    }
+}
+
+int gw_build_calls(struct gw_builder *builder)
+{
+    struct gw_model *model = builder->model;
+    struct gathering self = {.builder = builder, .cached_thread = GW_NONE};
+    int status = count_calls(&self);
+    if (!status) {
+        status = collect_begins(&self);
+    }
+    if (status) {
+        goto end;
+    }
+    size_t op_count = collect_ends(&self);
+    collect_unfinished(&self);
+    status = gw_radix_sort(self.items, self.count);
+    if (status) {
+        goto end;
+    }
+    outer_first(self.items, self.count);
+    model->calls = malloc((self.count + 1) * sizeof(*model->calls));
+    model->ops = malloc((op_count + builder->timings.count + 1) * sizeof(*model->ops));
+    self.last_outer = malloc((model->threads_count + 1) * sizeof(*self.last_outer));
+    if (!model->calls || !model->ops || !self.last_outer) {
+        status = -ENOMEM;
+        goto end;
+    }
+    for (size_t i = 0; i < model->threads_count; i++) {
+        self.last_outer[i] = GW_NONE;
+    }
+    status = gather(&self);
+    if (!status) {
+        status = list_threads(model);
+    }
+    if (!status) {
+        close_lost_ends(model);
+    }
+end:
+    free(self.items);
+    free(self.unfinished);
+    free(self.last_outer);
+    gw_map_clear(&self.begins);
+    return status;
+}

@@ -1,0 +1,171 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/model/builder.h"
+
+static int by_thread_and_begin(const void *left, const void *right)
+{
+    const struct gw_thread_gap *a = left, *b = right;
+    if (a->thread != b->thread) {
+        return a->thread < b->thread ? -1 : 1;
+    }
+    return a->begin_ns < b->begin_ns ? -1 : a->begin_ns > b->begin_ns;
+}
+
+static int by_begin(const void *left, const void *right)
+{
+    const struct gw_loss *a = left, *b = right;
+    return a->begin_ns < b->begin_ns ? -1 : a->begin_ns > b->begin_ns;
+}
+
+static int add_thread_gap(struct gw_builder *builder, size_t input, const struct gw_record *record,
+                          const uint64_t *words)
+{
+    struct gw_model *model = builder->model;
+    const uint32_t *thread = gw_map_find(&builder->tids, GW_CALL_TID(record->call), input);
+    if (!thread) {
+        return 0; /* all of the thread's calls were lost, so nothing could use its gaps */
+    }
+    if (GW_GROW(model->thread_gaps, model->thread_gaps_count)) {
+        return -ENOMEM;
+    }
+    uint64_t switches = words[GW_ARG_thread_gap_switches], faults = words[GW_ARG_thread_gap_faults];
+    model->thread_gaps[model->thread_gaps_count++] = (struct gw_thread_gap){
+        .begin_ns = record->begin_ns,
+        .end_ns = words[GW_ARG_thread_gap_end],
+        .cpu_ns = words[GW_ARG_thread_gap_cpu],
+        .thread = *thread,
+        .voluntary_switches = (uint32_t)switches,
+        .involuntary_switches = (uint32_t)(switches >> 32),
+        .minor_faults = (uint32_t)faults,
+        .major_faults = (uint32_t)(faults >> 32),
+    };
+    return 0;
+}
+
+static int add_clock(struct gw_builder *builder, size_t input, const uint64_t *words)
+{
+    struct gw_model *model = builder->model;
+    uint32_t process = gw_builder_process(builder, input, (uint32_t)words[GW_ARG_gpu_clock_pid]);
+    uint32_t index =
+        process == GW_NONE ? GW_NONE : gw_builder_device(builder, process, (uint32_t)words[GW_ARG_gpu_clock_device]);
+    if (index == GW_NONE) {
+        return -ENOMEM;
+    }
+    struct gw_device *device = &model->devices[index];
+    uint64_t floor_ns = words[GW_ARG_gpu_clock_floor_ns], error_ns = words[GW_ARG_gpu_clock_error];
+    device->timing_floor_ns = floor_ns > device->timing_floor_ns ? floor_ns : device->timing_floor_ns;
+    device->clock_error_ns = error_ns > device->clock_error_ns ? error_ns : device->clock_error_ns;
+    enum gw_timing_backend backend = (enum gw_timing_backend)words[GW_ARG_gpu_clock_backend];
+    model->timing = backend > model->timing ? backend : model->timing;
+    return 0;
+}
+
+static int add_losses(struct gw_model *model, const struct gw_records *records)
+{
+    for (size_t s = 0; s < records->stream_count; s++) {
+        const struct gw_record_stream *stream = &records->streams[s];
+        for (size_t i = 0; i < stream->loss_count; i++) {
+            const struct gw_record_loss *loss = &stream->losses[i];
+            uint64_t end_ns = loss->end_ns == UINT64_MAX ? model->run.end_ns : loss->end_ns;
+            if (GW_GROW(model->losses, model->losses_count)) {
+                return -ENOMEM;
+            }
+            model->losses[model->losses_count++] = (struct gw_loss){
+                .begin_ns = loss->begin_ns < end_ns ? loss->begin_ns : end_ns, .end_ns = end_ns, .count = loss->count};
+        }
+    }
+    return 0;
+}
+
+static void widen(struct gw_process *process, uint64_t begin_ns, uint64_t end_ns)
+{
+    process->first_ns = begin_ns < process->first_ns ? begin_ns : process->first_ns;
+    process->last_ns = end_ns > process->last_ns ? end_ns : process->last_ns;
+}
+
+/* The trace's range first: calls that never returned end with it. */
+static void set_ranges(struct gw_builder *builder)
+{
+    struct gw_model *model = builder->model;
+    uint64_t begin_ns = GW_TIME_UNKNOWN, end_ns = 0;
+    for (size_t b = 0; b < builder->blocks_count; b++) {
+        const struct gw_record_block *block = builder->blocks[b].block;
+        if (block->count) {
+            begin_ns = block->records[0].time_ns < begin_ns ? block->records[0].time_ns : begin_ns;
+            uint64_t last_ns = block->records[block->count - 1].time_ns;
+            end_ns = last_ns > end_ns ? last_ns : end_ns;
+        }
+    }
+    if (model->calls_count && model->calls[0].begin_ns < begin_ns) {
+        begin_ns = model->calls[0].begin_ns;
+    }
+    for (size_t i = 0; i < model->ops_count; i++) {
+        const struct gw_op *op = &model->ops[i];
+        if (op->end_ns != GW_TIME_UNKNOWN && op->end_ns > end_ns) {
+            end_ns = op->end_ns;
+        }
+    }
+    model->run.begin_ns = begin_ns == GW_TIME_UNKNOWN ? 0 : begin_ns;
+    model->run.end_ns = end_ns;
+    for (size_t i = 0; i < model->calls_count; i++) {
+        struct gw_call *call = &model->calls[i];
+        call->end_ns = call->end_ns == GW_TIME_UNKNOWN ? end_ns : call->end_ns;
+        widen(&model->processes[model->threads[call->thread].process], call->begin_ns, call->end_ns);
+    }
+    for (size_t i = 0; i < model->ops_count; i++) {
+        const struct gw_op *op = &model->ops[i];
+        if (op->end_ns != GW_TIME_UNKNOWN) {
+            widen(&model->processes[model->devices[model->streams[op->stream].device].process], op->start_ns,
+                  op->end_ns);
+        }
+    }
+    for (size_t i = 0; i < model->processes_count; i++) {
+        struct gw_process *process = &model->processes[i];
+        if (process->first_ns == GW_TIME_UNKNOWN) {
+            process->first_ns = model->run.begin_ns;
+            process->last_ns = model->run.begin_ns;
+        }
+    }
+}
+
+int gw_build_extras(struct gw_builder *builder)
+{
+    struct gw_model *model = builder->model;
+    for (size_t b = 0; b < builder->blocks_count; b++) {
+        const struct gw_record_block *block = builder->blocks[b].block;
+        for (uint32_t i = 0; i < block->count; i++) {
+            const struct gw_record *record = &block->records[i];
+            int status = 0;
+            if (record->type == GW_RECORD_thread_gap) {
+                status = add_thread_gap(builder, builder->blocks[b].input, record, gw_record_words(block, record));
+            } else if (record->type == GW_RECORD_gpu_clock) {
+                status = add_clock(builder, builder->blocks[b].input, gw_record_words(block, record));
+            }
+            if (status) {
+                return status;
+            }
+        }
+    }
+    if (model->thread_gaps_count) {
+        qsort(model->thread_gaps, model->thread_gaps_count, sizeof(*model->thread_gaps), by_thread_and_begin);
+    }
+    set_ranges(builder);
+    for (size_t i = 0; i < builder->input_count; i++) {
+        int status = add_losses(model, builder->inputs[i].records);
+        if (status) {
+            return status;
+        }
+        model->run.discarded_events += builder->inputs[i].run->discarded_events;
+    }
+    if (model->losses_count) {
+        qsort(model->losses, model->losses_count, sizeof(*model->losses), by_begin);
+    }
+    uint64_t lost = 0;
+    for (size_t i = 0; i < model->losses_count; i++) {
+        lost += model->losses[i].count;
+    }
+    model->run.discarded_events = lost > model->run.discarded_events ? lost : model->run.discarded_events;
+    return 0;
+}

@@ -1,0 +1,208 @@
+#include "analyzer/model/import/assembly.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "analyzer/model/import/tie.h"
+#include "shim/api/functions.h"
+
+#define ITEMS_MAX ((size_t)GW_NONE - 1)
+
+int gw_assembly_init(struct gw_assembly *assembly, enum gw_correlation_scope scope)
+{
+    *assembly = (struct gw_assembly){.scope = scope};
+    assembly->builder.model = calloc(1, sizeof(*assembly->builder.model));
+    return assembly->builder.model ? 0 : -ENOMEM;
+}
+
+void gw_assembly_clear(struct gw_assembly *assembly)
+{
+    for (size_t i = 0; i < assembly->unknown_names_count; i++) {
+        free(assembly->unknown_names[i]);
+    }
+    free(assembly->unknown_names);
+    gw_map_clear(&assembly->unknown_functions);
+    free(assembly->ops);
+    gw_model_destroy(assembly->builder.model);
+    gw_builder_clear(&assembly->builder);
+    *assembly = (struct gw_assembly){0};
+}
+
+/* Length of the name without a trailing "_v7000". */
+static size_t length_without_version(const char *name)
+{
+    size_t length = strlen(name), end = length;
+    while (end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9') {
+        end--;
+    }
+    return end < length && end >= 2 && name[end - 1] == 'v' && name[end - 2] == '_' ? end - 2 : length;
+}
+
+/* The row of an exported name as profilers spell it: Nsight Systems adds the version of the call's parameters, and older
+ * profilers name the base where this table's toolkit exports a versioned symbol. */
+static unsigned find_function(const char *name)
+{
+    char bare[128];
+    unsigned id = gw_function_find(name);
+    size_t length = length_without_version(name);
+    if (id == GW_FUNCTION_NONE && length < sizeof(bare)) {
+        memcpy(bare, name, length);
+        bare[length] = '\0';
+        id = gw_function_find(bare);
+        id = id == GW_FUNCTION_NONE ? gw_function_first(bare) : id;
+    }
+    return id;
+}
+
+static int count_unknown(struct gw_assembly *assembly, const char *name)
+{
+    uint64_t hash = XXH3_64bits(name, strlen(name));
+    uint32_t *known = gw_map_find(&assembly->unknown_functions, hash, 0);
+    if (known) {
+        ++*known;
+        return 0;
+    }
+    char *copy = strdup(name);
+    if (!copy || GW_GROW(assembly->unknown_names, assembly->unknown_names_count) ||
+        gw_map_insert(&assembly->unknown_functions, hash, 0, 1)) {
+        free(copy);
+        return -ENOMEM;
+    }
+    assembly->unknown_names[assembly->unknown_names_count++] = copy;
+    return 0;
+}
+
+int gw_assembly_add_call(struct gw_assembly *assembly, const struct gw_import_call *call)
+{
+    struct gw_model *model = assembly->builder.model;
+    if (model->calls_count >= ITEMS_MAX) {
+        return -EFBIG;
+    }
+    uint32_t thread = gw_builder_thread(&assembly->builder, 0, call->pid, call->tid);
+    if (thread == GW_NONE || GW_GROW(model->calls, model->calls_count)) {
+        return -ENOMEM;
+    }
+    unsigned function = find_function(call->function);
+    if (function == GW_FUNCTION_NONE && count_unknown(assembly, call->function)) {
+        return -ENOMEM;
+    }
+    model->calls[model->calls_count++] = (struct gw_call){.begin_ns = call->begin_ns,
+                                                          .end_ns = call->end_ns,
+                                                          .call_id = call->correlation,
+                                                          .thread = thread,
+                                                          .detail = GW_NONE,
+                                                          .result = call->result,
+                                                          .function = (uint16_t)function,
+                                                          .depth = 1};
+    return 0;
+}
+
+int gw_assembly_add_op(struct gw_assembly *assembly, const struct gw_import_op *op)
+{
+    if (assembly->ops_count >= ITEMS_MAX) {
+        return -EFBIG;
+    }
+    if (GW_GROW(assembly->ops, assembly->ops_count)) {
+        return -ENOMEM;
+    }
+    struct gw_import_op *added = &assembly->ops[assembly->ops_count++];
+    *added = *op;
+    if (op->kind == GW_OP_KERNEL && op->name != GW_NONE) {
+        added->kind = gw_builder_kernel_kind(assembly->builder.model, op->name);
+    }
+    return 0;
+}
+
+int gw_assembly_add_range(struct gw_assembly *assembly, uint32_t pid, uint32_t tid, uint64_t begin_ns, uint64_t end_ns,
+                          const char *name)
+{
+    struct gw_model *model = assembly->builder.model;
+    struct gw_range range = {.begin_ns = begin_ns, .end_ns = end_ns};
+    if (model->ranges_count >= ITEMS_MAX) {
+        return -EFBIG;
+    }
+    range.thread = gw_builder_thread(&assembly->builder, 0, pid, tid);
+    if (range.thread == GW_NONE || gw_builder_intern(&assembly->builder, name, &range.name) ||
+        GW_GROW(model->ranges, model->ranges_count)) {
+        return -ENOMEM;
+    }
+    model->ranges[model->ranges_count++] = range;
+    return 0;
+}
+
+int gw_assembly_add_coverage(struct gw_assembly *assembly, uint32_t kind, const char *name, const char *detail)
+{
+    struct gw_model *model = assembly->builder.model;
+    struct gw_coverage coverage = {.kind = kind, .name = strdup(name), .detail = strdup(detail)};
+    if (!coverage.name || !coverage.detail || GW_GROW(model->coverages, model->coverages_count)) {
+        free(coverage.name);
+        free(coverage.detail);
+        return -ENOMEM;
+    }
+    model->coverages[model->coverages_count++] = coverage;
+    return 0;
+}
+
+static int say_unknown_functions(struct gw_assembly *assembly)
+{
+    for (size_t i = 0; i < assembly->unknown_names_count; i++) {
+        const char *name = assembly->unknown_names[i];
+        char detail[64];
+        const uint32_t *calls = gw_map_find(&assembly->unknown_functions, XXH3_64bits(name, strlen(name)), 0);
+        snprintf(detail, sizeof(detail), "%u calls of unknown function", calls ? *calls : 0);
+        if (gw_assembly_add_coverage(assembly, GW_COVERAGE_NOT_WRAPPED, name, detail)) {
+            return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+static int say_missing(struct gw_assembly *assembly, const char *tool, size_t untied)
+{
+    char detail[256], count[32];
+    int status = 0;
+    snprintf(detail, sizeof(detail), "%s does not record it: all time outside CUDA calls counts as busy host", tool);
+    status = gw_assembly_add_coverage(assembly, GW_COVERAGE_DISABLED, "thread CPU time", detail);
+    if (!status) {
+        snprintf(detail, sizeof(detail), "%s does not record them: repeated uploads and round trips cannot be told",
+                 tool);
+        status = gw_assembly_add_coverage(assembly, GW_COVERAGE_DISABLED, "contents of copies", detail);
+    }
+    if (!status && untied) {
+        snprintf(count, sizeof(count), "%zu", untied);
+        snprintf(detail, sizeof(detail),
+                 "%zu GPU operations without the call that enqueued them, mostly enqueued before recording began",
+                 untied);
+        status = gw_assembly_add_coverage(assembly, GW_COVERAGE_DISABLED, "enqueue calls", detail);
+    }
+    if (!status && assembly->skipped_events) {
+        snprintf(detail, sizeof(detail), "%llu events lack a field that their kind must have, and were skipped",
+                 (unsigned long long)assembly->skipped_events);
+        status = gw_assembly_add_coverage(assembly, GW_COVERAGE_DISABLED, "damaged events", detail);
+    }
+    return status ? status : say_unknown_functions(assembly);
+}
+
+int gw_assembly_finish(struct gw_assembly *assembly, const char *tool, struct gw_model **ret_model)
+{
+    struct gw_model *model = assembly->builder.model;
+    size_t untied = 0;
+    if (model->calls_count == 0 && assembly->ops_count == 0) {
+        return -ENODATA;
+    }
+    int status = gw_tie_calls(assembly);
+    status = status ? status : gw_tie_ops(assembly, &untied);
+    status = status ? status : gw_tie_extent(assembly);
+    status = status ? status : say_missing(assembly, tool, untied);
+    if (status) {
+        return status;
+    }
+    model->timing = GW_TIMING_CUPTI;
+    model->run.finished = true;
+    *ret_model = model;
+    assembly->builder.model = NULL;
+    return 0;
+}

@@ -1,0 +1,65 @@
+/*
+ * Assembles a model from calls, operations and ranges that come in any order and are tied by correlation ids. Internal
+ * to analyzer/model/import: each reader of a foreign format fills one.
+ *
+ * Every function that adds returns 0, -ENOMEM, or -EFBIG when there are more items than an index can number.
+ */
+#ifndef GW_ANALYZER_MODEL_IMPORT_ASSEMBLY_H
+#define GW_ANALYZER_MODEL_IMPORT_ASSEMBLY_H
+
+#include "analyzer/model/builder.h"
+
+struct gw_import_call {
+    uint32_t pid, tid;
+    uint64_t begin_ns, end_ns;
+    uint64_t correlation;
+    const char *function; /* exported name; a trailing _vNNNN of the profiler's own is allowed */
+    int32_t result;
+};
+
+struct gw_import_op {
+    uint64_t start_ns, end_ns;
+    uint64_t correlation, size_bytes;
+    uint32_t pid; /* 0: that of its call */
+    uint32_t device, stream;
+    uint32_t name; /* of a kernel: from gw_builder_intern(), else GW_NONE */
+    uint32_t graph_node;
+    uint32_t grid[3], block[3], shared_bytes;
+    uint8_t kind; /* enum gw_op_kind; a kernel of NCCL becomes GW_OP_COMM */
+    uint8_t direction, src_kind, dst_kind; /* of a copy, as in struct gw_copy */
+};
+
+/* A correlation id is unique within the process whose pid the reader knows for calls and operations both, else within
+ * the trace. */
+enum gw_correlation_scope { GW_CORRELATION_TRACE, GW_CORRELATION_PROCESS };
+
+struct gw_assembly {
+    struct gw_builder builder; /* processes, threads, devices, streams and names; input number 0 */
+    enum gw_correlation_scope scope;
+    struct gw_import_op *ops;
+    size_t ops_count;
+    struct gw_map unknown_functions; /* hash of a name, 0 → how many calls; names in unknown_names */
+    char **unknown_names;
+    size_t unknown_names_count;
+    uint64_t skipped_events; /* events that lacked what their kind must have */
+};
+
+/* Starts an empty model. Returns 0 or -ENOMEM; gw_assembly_clear() is allowed in both cases. */
+int gw_assembly_init(struct gw_assembly *assembly, enum gw_correlation_scope scope);
+
+/* Frees what the assembly still owns, the model too unless gw_assembly_finish() gave it away. */
+void gw_assembly_clear(struct gw_assembly *assembly);
+
+int gw_assembly_add_call(struct gw_assembly *assembly, const struct gw_import_call *call);
+int gw_assembly_add_op(struct gw_assembly *assembly, const struct gw_import_op *op);
+int gw_assembly_add_range(struct gw_assembly *assembly, uint32_t pid, uint32_t tid, uint64_t begin_ns, uint64_t end_ns,
+                          const char *name);
+
+/* Notes what the trace cannot tell (kind: enum gw_coverage_kind) of its first process. */
+int gw_assembly_add_coverage(struct gw_assembly *assembly, uint32_t kind, const char *name, const char *detail);
+
+/* Sorts, nests and ties everything and gives the model to *ret_model. tool names the profiler in coverage texts. Returns
+ * 0, -ENODATA when there is neither a call nor an operation, -ENOMEM or -EFBIG. */
+int gw_assembly_finish(struct gw_assembly *assembly, const char *tool, struct gw_model **ret_model);
+
+#endif

@@ -1,0 +1,84 @@
+#include "analyzer/model/import/decimal.h"
+
+/* Beyond these a value of at most 19 digits is 0 or does not fit. */
+#define EXPONENT_MAX 40
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool read_exponent(const char *text, size_t length, int *exponent)
+{
+    size_t at = 0;
+    bool negative = false;
+    int value = 0;
+    if (at < length && (text[at] == '+' || text[at] == '-')) {
+        negative = text[at++] == '-';
+    }
+    if (at == length) {
+        return false;
+    }
+    for (; at < length; at++) {
+        if (!is_digit(text[at])) {
+            return false;
+        }
+        value = value < 1000 ? value * 10 + (text[at] - '0') : value;
+    }
+    *exponent += negative ? -value : value;
+    return true;
+}
+
+bool gw_decimal_read(const char *text, size_t length, int decimals, int64_t *ret_value)
+{
+    size_t at = 0;
+    bool negative = false, has_digits = false, in_fraction = false;
+    unsigned __int128 value = 0;
+    const unsigned __int128 limit = (unsigned __int128)1 << 120;
+    int exponent = decimals;
+    if (at < length && (text[at] == '-' || text[at] == '+')) {
+        negative = text[at++] == '-';
+    }
+    for (; at < length && (is_digit(text[at]) || (text[at] == '.' && !in_fraction)); at++) {
+        if (text[at] == '.') {
+            in_fraction = true;
+            continue;
+        }
+        has_digits = true;
+        if (value >= limit / 10) { /* further digits only scale */
+            exponent += in_fraction ? 0 : 1;
+            continue;
+        }
+        value = value * 10 + (unsigned)(text[at] - '0');
+        exponent -= in_fraction ? 1 : 0;
+    }
+    if (!has_digits) {
+        return false;
+    }
+    if (at < length && (text[at] == 'e' || text[at] == 'E')) {
+        if (!read_exponent(text + at + 1, length - at - 1, &exponent)) {
+            return false;
+        }
+        at = length;
+    }
+    if (at != length) {
+        return false;
+    }
+    for (; exponent > 0 && value; exponent--) {
+        if (exponent > EXPONENT_MAX || value >= limit / 10) {
+            return false;
+        }
+        value *= 10;
+    }
+    for (; exponent < -1 && value; exponent++) {
+        value /= 10;
+    }
+    if (exponent == -1) {
+        value = (value + 5) / 10;
+    }
+    if (value > INT64_MAX) {
+        return false;
+    }
+    *ret_value = negative ? -(int64_t)value : (int64_t)value;
+    return true;
+}

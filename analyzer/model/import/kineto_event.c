@@ -1,0 +1,211 @@
+#include "analyzer/model/import/kineto_event.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum gw_kineto_category gw_kineto_category(const char *text, size_t length)
+{
+    static const struct {
+        const char *text;
+        enum gw_kineto_category category;
+    } categories[] = {
+        {"cuda_runtime", GW_KINETO_CALL},       {"cuda_driver", GW_KINETO_CALL},
+        {"kernel", GW_KINETO_KERNEL},           {"gpu_memcpy", GW_KINETO_MEMCPY},
+        {"gpu_memset", GW_KINETO_MEMSET},       {"user_annotation", GW_KINETO_ANNOTATION},
+        {"Runtime", GW_KINETO_CALL},            {"Kernel", GW_KINETO_KERNEL},
+        {"Memcpy", GW_KINETO_MEMCPY},           {"Memset", GW_KINETO_MEMSET},
+    };
+    for (size_t i = 0; i < sizeof(categories) / sizeof(categories[0]); i++) {
+        if (strlen(categories[i].text) == length && memcmp(categories[i].text, text, length) == 0) {
+            return categories[i].category;
+        }
+    }
+    return GW_KINETO_OTHER;
+}
+
+int gw_kineto_text_set(struct gw_kineto_text *text, const char *bytes, size_t length)
+{
+    length = length < GW_KINETO_TEXT_MAX ? length : GW_KINETO_TEXT_MAX;
+    if (length >= text->room) {
+        size_t room = length * 2 + 256;
+        char *grown = realloc(text->bytes, room);
+        if (!grown) {
+            return -ENOMEM;
+        }
+        text->bytes = grown;
+        text->room = room;
+    }
+    memcpy(text->bytes, bytes, length);
+    text->bytes[length] = '\0';
+    text->length = length;
+    return 0;
+}
+
+static bool has(const struct gw_kineto_event *event, uint32_t fields)
+{
+    return (event->seen & fields) == fields;
+}
+
+#define BIT(field) (1u << GW_KINETO_##field)
+
+static uint64_t number(const struct gw_kineto_event *event, enum gw_kineto_field field, uint64_t otherwise)
+{
+    return event->seen & (1u << field) ? (uint64_t)event->numbers[field] : otherwise;
+}
+
+/* "Memcpy HtoD (Pinned -> Device)": direction, and what the memory on each side is. */
+static void read_copy_name(const char *name, struct gw_import_op *op)
+{
+    static const struct {
+        const char *text;
+        uint8_t kind, direction;
+    } directions[] = {
+        {"HtoD", GW_OP_H2D, GW_COPY_H2D}, {"HtoA", GW_OP_H2D, GW_COPY_H2D},  {"DtoH", GW_OP_D2H, GW_COPY_D2H},
+        {"AtoH", GW_OP_D2H, GW_COPY_D2H}, {"PtoP", GW_OP_P2P, GW_COPY_P2P}, {"HtoH", GW_OP_HOST, GW_COPY_H2H},
+    };
+    static const struct {
+        const char *text;
+        uint8_t kind;
+    } memories[] = {
+        {"Pageable", GW_HOST_PAGEABLE}, {"Pinned", GW_HOST_PINNED}, {"Managed", GW_HOST_MANAGED},
+        {"Unified", GW_HOST_MANAGED},   {"Device", GW_HOST_NOT},    {"Array", GW_HOST_NOT},
+    };
+    op->kind = GW_OP_D2D;
+    op->direction = GW_COPY_D2D;
+    op->src_kind = op->dst_kind = GW_HOST_UNKNOWN;
+    for (size_t i = 0; i < sizeof(directions) / sizeof(directions[0]); i++) {
+        if (strstr(name, directions[i].text)) {
+            op->kind = directions[i].kind;
+            op->direction = directions[i].direction;
+        }
+    }
+    const char *src = strchr(name, '('), *dst = strstr(name, "-> ");
+    for (size_t i = 0; i < sizeof(memories) / sizeof(memories[0]); i++) {
+        size_t length = strlen(memories[i].text);
+        if (src && strncmp(src + 1, memories[i].text, length) == 0) {
+            op->src_kind = memories[i].kind;
+        }
+        if (dst && strncmp(dst + 3, memories[i].text, length) == 0) {
+            op->dst_kind = memories[i].kind;
+        }
+    }
+}
+
+static int take_op(struct gw_assembly *assembly, const struct gw_kineto_event *event)
+{
+    struct gw_import_op op = {
+        .start_ns = (uint64_t)event->numbers[GW_KINETO_TS],
+        .end_ns = (uint64_t)(event->numbers[GW_KINETO_TS] + event->numbers[GW_KINETO_DUR]),
+        .correlation = number(event, GW_KINETO_CORRELATION, UINT64_MAX),
+        .size_bytes = number(event, GW_KINETO_BYTES, 0),
+        .device = (uint32_t)number(event, GW_KINETO_DEVICE, 0),
+        .stream = (uint32_t)number(event, GW_KINETO_STREAM, 0),
+        .name = GW_NONE,
+        .graph_node = (uint32_t)number(event, GW_KINETO_GRAPH_NODE, GW_NONE),
+        .shared_bytes = (uint32_t)number(event, GW_KINETO_SHARED, 0),
+        .kind = GW_OP_KERNEL,
+    };
+    if (event->category == GW_KINETO_MEMSET) {
+        op.kind = GW_OP_MEMSET;
+    } else if (event->category == GW_KINETO_MEMCPY) {
+        read_copy_name(event->name.bytes, &op);
+    } else {
+        int status = gw_builder_intern(&assembly->builder, event->name.bytes, &op.name);
+        if (status) {
+            return status;
+        }
+        memcpy(op.grid, event->grid, sizeof(op.grid));
+        memcpy(op.block, event->block, sizeof(op.block));
+    }
+    return gw_assembly_add_op(assembly, &op);
+}
+
+static int take_label(struct gw_kineto_labels *labels, const struct gw_kineto_event *event)
+{
+    bool of_process = strcmp(event->name.bytes, "process_name") == 0;
+    if ((!of_process && strcmp(event->name.bytes, "thread_name") != 0) || !event->args_name.length ||
+        !has(event, BIT(PID))) {
+        return 0;
+    }
+    char *text = strdup(event->args_name.bytes);
+    if (!text || GW_GROW(labels->list, labels->list_count)) {
+        free(text);
+        return -ENOMEM;
+    }
+    labels->list[labels->list_count++] = (struct gw_kineto_label){.pid = (uint32_t)event->numbers[GW_KINETO_PID],
+                                                                  .tid = (uint32_t)number(event, GW_KINETO_TID, 0),
+                                                                  .of_process = of_process,
+                                                                  .text = text};
+    return 0;
+}
+
+int gw_kineto_take(struct gw_assembly *assembly, struct gw_kineto_labels *labels, const struct gw_kineto_event *event)
+{
+    if (event->phase == 'M') {
+        return event->name.length ? take_label(labels, event) : 0;
+    }
+    if (event->phase != 'X' || event->category == GW_KINETO_OTHER) {
+        return 0;
+    }
+    bool is_host = event->category == GW_KINETO_CALL || event->category == GW_KINETO_ANNOTATION;
+    uint32_t needed = BIT(TS) | BIT(DUR) | (is_host ? BIT(PID) | BIT(TID) : BIT(DEVICE) | BIT(STREAM));
+    int64_t end_ns;
+    if (!has(event, needed) || !event->name.length || event->numbers[GW_KINETO_TS] < 0 ||
+        event->numbers[GW_KINETO_DUR] < 0 ||
+        __builtin_add_overflow(event->numbers[GW_KINETO_TS], event->numbers[GW_KINETO_DUR], &end_ns)) {
+        assembly->skipped_events++;
+        return 0;
+    }
+    uint32_t pid = (uint32_t)event->numbers[GW_KINETO_PID], tid = (uint32_t)event->numbers[GW_KINETO_TID];
+    if (event->category == GW_KINETO_ANNOTATION) {
+        return gw_assembly_add_range(assembly, pid, tid, (uint64_t)event->numbers[GW_KINETO_TS], (uint64_t)end_ns,
+                                     event->name.bytes);
+    }
+    if (event->category == GW_KINETO_CALL) {
+        struct gw_import_call call = {.pid = pid,
+                                      .tid = tid,
+                                      .begin_ns = (uint64_t)event->numbers[GW_KINETO_TS],
+                                      .end_ns = (uint64_t)end_ns,
+                                      .correlation = number(event, GW_KINETO_CORRELATION, 0),
+                                      .function = event->name.bytes};
+        return gw_assembly_add_call(assembly, &call);
+    }
+    return take_op(assembly, event);
+}
+
+static int replace(char **text, const char *with)
+{
+    char *copy = strdup(with);
+    if (!copy) {
+        return -ENOMEM;
+    }
+    free(*text);
+    *text = copy;
+    return 0;
+}
+
+int gw_kineto_apply_labels(struct gw_builder *builder, const struct gw_kineto_labels *labels)
+{
+    int status = 0;
+    for (size_t i = 0; i < labels->list_count && !status; i++) {
+        const struct gw_kineto_label *label = &labels->list[i];
+        const uint32_t *process = gw_map_find(&builder->processes, label->pid, 0);
+        const uint32_t *thread = process ? gw_map_find(&builder->threads, label->tid, *process) : NULL;
+        if (label->of_process && process) {
+            status = replace(&builder->model->processes[*process].exe, label->text);
+        } else if (!label->of_process && thread) {
+            status = replace(&builder->model->threads[*thread].name, label->text);
+        }
+    }
+    return status;
+}
+
+void gw_kineto_labels_clear(struct gw_kineto_labels *labels)
+{
+    for (size_t i = 0; i < labels->list_count; i++) {
+        free(labels->list[i].text);
+    }
+    free(labels->list);
+    *labels = (struct gw_kineto_labels){0};
+}

@@ -1,0 +1,66 @@
+#include "analyzer/model/model.h"
+
+#include <stdlib.h>
+
+static void free_strings(char **strings)
+{
+    for (char **string = strings; string && *string; string++) {
+        free(*string);
+    }
+    free(strings);
+}
+
+void gw_model_destroy(struct gw_model *model)
+{
+    if (!model) {
+        return;
+    }
+    for (size_t i = 0; i < model->processes_count; i++) {
+        free(model->processes[i].exe);
+        free(model->processes[i].command);
+        free(model->processes[i].host);
+        free(model->processes[i].environment);
+    }
+    for (size_t i = 0; i < model->threads_count; i++) {
+        free(model->threads[i].name);
+    }
+    for (size_t i = 0; i < model->devices_count; i++) {
+        free(model->devices[i].name);
+        free(model->devices[i].uuid);
+        free(model->devices[i].pci);
+    }
+    for (size_t i = 0; i < model->names_count; i++) {
+        free(model->names[i]);
+    }
+    for (size_t i = 0; i < model->coverages_count; i++) {
+        free(model->coverages[i].name);
+        free(model->coverages[i].detail);
+    }
+    free_strings(model->run.command);
+    free(model->run.path);
+    free(model->run.host);
+    free(model->run.device_kind);
+    free(model->run.gpu_timing);
+    free(model->run.versions_json);
+    free(model->run.environment_json);
+    void *const arrays[] = {
+        model->processes, model->threads,     model->devices, model->streams,  model->calls,  model->thread_calls,
+        model->ops,       model->stream_ops,  model->names,   model->launches, model->copies, model->memsets,
+        model->memories,  model->process_ops, model->orders,  model->modules,  model->graphs, model->thread_gaps,
+        model->losses,    model->coverages,   model->steps,
+    };
+    for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++) {
+        free(arrays[i]);
+    }
+    free(model);
+}
+
+const char *gw_op_kind_name(enum gw_op_kind kind)
+{
+    static const char *const names[GW_OP_KIND_COUNT] = {
+        [GW_OP_KERNEL] = "kernel", [GW_OP_MEMSET] = "memset", [GW_OP_H2D] = "h2d",
+        [GW_OP_D2H] = "d2h",       [GW_OP_D2D] = "d2d",       [GW_OP_P2P] = "p2p",
+        [GW_OP_COMM] = "comm",     [GW_OP_GRAPH] = "graph",   [GW_OP_HOST] = "host",
+    };
+    return kind < GW_OP_KIND_COUNT ? names[kind] : "?";
+}

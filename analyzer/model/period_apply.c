@@ -1,0 +1,109 @@
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analyzer/model/sequence.h"
+
+#define SAMPLES 16u
+#define LIKE_TYPICAL 0.5 /* similarity to the typical unit of a step, … */
+#define LIKE_BEFORE 0.75 /* … or to the step before it: shapes drift */
+#define LIKE_CUT 0.75    /* of a unit that is cut at the typical length */
+#define LONG 1.3         /* times the typical length: something follows the step inside its unit */
+
+struct applying {
+    const struct gw_sequence *sequence;
+    size_t *positions; /* begins of units, then the end of the sequence */
+    size_t count;      /* of units */
+    size_t typical;    /* unit most like the others */
+    uint32_t *counts;
+    struct gw_step_range *ranges;
+    size_t range_count;
+};
+
+static double unit_similarity(struct applying *self, size_t a, size_t b)
+{
+    return gw_similarity(self->sequence, self->counts, self->positions[a], self->positions[a + 1], self->positions[b],
+                         self->positions[b + 1]);
+}
+
+/* The last unit may be cut by the end of the run, so it is not asked. */
+static void find_typical(struct applying *self)
+{
+    size_t asked = self->count > 1 ? self->count - 1 : 1, step = asked / SAMPLES + 1;
+    double best = -1;
+    for (size_t a = 0; a < asked; a += step) {
+        double sum = 0;
+        for (size_t b = 0; b < asked; b += step) {
+            sum += a == b ? 0 : unit_similarity(self, a, b);
+        }
+        if (sum > best) {
+            best = sum;
+            self->typical = a;
+        }
+    }
+}
+
+static void take_unit(struct applying *self, size_t unit)
+{
+    size_t first = self->positions[unit], end = self->positions[unit + 1];
+    size_t typical_count = self->positions[self->typical + 1] - self->positions[self->typical];
+    bool is_last = unit + 1 == self->count;
+    double similarity = unit_similarity(self, self->typical, unit);
+    if ((double)(end - first) > LONG * (double)typical_count) {
+        size_t cut = first + typical_count;
+        double of_cut = gw_similarity(self->sequence, self->counts, self->positions[self->typical],
+                                      self->positions[self->typical + 1], first, cut);
+        if (of_cut >= LIKE_CUT && of_cut > similarity) {
+            self->ranges[self->range_count++] =
+                (struct gw_step_range){.first = first, .count = typical_count, .open = true};
+            return;
+        }
+    }
+    bool like_before = false;
+    if (self->range_count) {
+        const struct gw_step_range *before = &self->ranges[self->range_count - 1];
+        like_before = before->first + before->count == first &&
+                      gw_similarity(self->sequence, self->counts, before->first, first, first, end) >= LIKE_BEFORE;
+    }
+    if (is_last ? similarity >= LIKE_CUT || like_before : similarity >= LIKE_TYPICAL || like_before) {
+        self->ranges[self->range_count++] =
+            (struct gw_step_range){.first = first, .count = end - first, .open = is_last};
+    }
+}
+
+int gw_period_apply(const struct gw_sequence *sequence, const struct gw_mark *mark, struct gw_step_range **ret_ranges,
+                    size_t *ret_count)
+{
+    struct applying self = {.sequence = sequence};
+    int status = -ENOMEM;
+    size_t count = 0;
+    for (size_t at = 0; at < sequence->count; at++) {
+        count += gw_mark_matches(sequence, mark, at);
+    }
+    self.positions = malloc((count + 1) * sizeof(*self.positions));
+    self.counts = calloc(sequence->token_count + 1u, sizeof(*self.counts));
+    self.ranges = malloc((count + 1) * sizeof(*self.ranges));
+    if (!self.positions || !self.counts || !self.ranges) {
+        goto end;
+    }
+    for (size_t at = 0; at < sequence->count; at++) {
+        if (gw_mark_matches(sequence, mark, at)) {
+            self.positions[self.count++] = at;
+        }
+    }
+    self.positions[self.count] = sequence->count;
+    if (self.count) {
+        find_typical(&self);
+    }
+    for (size_t unit = 0; unit < self.count; unit++) {
+        take_unit(&self, unit);
+    }
+    *ret_ranges = self.ranges;
+    *ret_count = self.range_count;
+    self.ranges = NULL;
+    status = 0;
+end:
+    free(self.positions);
+    free(self.counts);
+    free(self.ranges);
+    return status;
+}

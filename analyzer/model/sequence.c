@@ -1,0 +1,135 @@
+#include "analyzer/model/sequence.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analyzer/model/map.h"
+
+/* What a token is made of, in one number: a domain in the highest bits keeps waits and operations apart. */
+static uint64_t op_identity(const struct gw_op *op)
+{
+    uint64_t what = op->name == GW_NONE ? 0 : op->name + 1u;
+    if (op->kind != GW_OP_KERNEL && op->kind != GW_OP_COMM) {
+        /* sizes drift with the shapes: the power of two will do */
+        what = op->size_bytes ? 64u - (uint64_t)__builtin_clzll(op->size_bytes) : 0;
+    }
+    return (uint64_t)op->kind << 40 | what;
+}
+
+static uint8_t op_traits(const struct gw_op *op)
+{
+    switch ((enum gw_op_kind)op->kind) {
+    case GW_OP_KERNEL:
+    case GW_OP_COMM:
+        return GW_TRAIT_KERNEL;
+    case GW_OP_GRAPH:
+        return GW_TRAIT_KERNEL | GW_TRAIT_REPLAY;
+    case GW_OP_H2D:
+        return GW_TRAIT_UPLOAD;
+    case GW_OP_D2H:
+        return GW_TRAIT_READ;
+    default:
+        return 0;
+    }
+}
+
+static int number_of(struct gw_map *map, uint64_t a, uint64_t b, uint32_t *ret_number)
+{
+    const uint32_t *known = gw_map_find(map, a, b);
+    if (known) {
+        *ret_number = *known;
+        return 0;
+    }
+    *ret_number = (uint32_t)map->count;
+    return gw_map_insert(map, a, b, *ret_number);
+}
+
+static bool is_wait(const struct gw_model *model, const struct gw_call *call, uint32_t process)
+{
+    return call->depth <= 1 && model->threads[call->thread].process == process &&
+           gw_call_class(call->function) == GW_CALL_SYNC;
+}
+
+static void set_host_times(const struct gw_model *model, const struct gw_op *op, struct gw_sequence_event *event)
+{
+    uint32_t call = op->outer_call != GW_NONE ? op->outer_call : op->call;
+    event->begin_ns = call == GW_NONE ? op->start_ns : model->calls[call].begin_ns;
+    event->end_ns = call == GW_NONE ? op->start_ns : model->calls[call].end_ns;
+}
+
+int gw_sequence_create(const struct gw_model *model, uint32_t process, struct gw_sequence *ret_sequence)
+{
+    const uint32_t *ops = model->process_ops + model->processes[process].op_first;
+    uint32_t op_count = model->processes[process].op_count;
+    struct gw_map tokens = {0}, lanes = {0};
+    struct gw_sequence sequence = {.process = process};
+    int status = 0;
+    size_t waits = 0;
+    for (size_t i = 0; i < model->calls_count; i++) {
+        waits += is_wait(model, &model->calls[i], process);
+    }
+    sequence.events = malloc((op_count + waits + 1) * sizeof(*sequence.events));
+    if (!sequence.events) {
+        return -ENOMEM;
+    }
+    size_t call = 0;
+    for (uint32_t i = 0; i <= op_count && !status; i++) {
+        struct gw_sequence_event next = {.begin_ns = UINT64_MAX, .op = i};
+        const struct gw_op *op = i < op_count ? &model->ops[ops[i]] : NULL;
+        if (op) {
+            set_host_times(model, op, &next);
+        }
+        for (; call < model->calls_count && model->calls[call].begin_ns < next.begin_ns && !status; call++) {
+            const struct gw_call *wait = &model->calls[call];
+            if (!is_wait(model, wait, process)) {
+                continue;
+            }
+            struct gw_sequence_event *event = &sequence.events[sequence.count++];
+            *event = (struct gw_sequence_event){
+                .begin_ns = wait->begin_ns, .end_ns = wait->end_ns, .op = GW_NONE, .traits = GW_TRAIT_SYNC};
+            uint64_t identity = (uint64_t)1 << 60 | wait->function;
+            status = number_of(&tokens, identity, 0, &event->token);
+            status = status ? status : number_of(&lanes, identity, 0, &event->lane);
+        }
+        if (op && !status) {
+            next.traits = op_traits(op);
+            status = number_of(&tokens, op_identity(op), 0, &next.token);
+            status = status ? status : number_of(&lanes, op_identity(op), op->stream + 1u, &next.lane);
+            sequence.events[sequence.count++] = next;
+        }
+    }
+    sequence.token_count = (uint32_t)tokens.count;
+    sequence.lane_count = (uint32_t)lanes.count;
+    gw_map_clear(&tokens);
+    gw_map_clear(&lanes);
+    if (status) {
+        gw_sequence_clear(&sequence);
+    } else {
+        *ret_sequence = sequence;
+    }
+    return status;
+}
+
+void gw_sequence_clear(struct gw_sequence *sequence)
+{
+    free(sequence->events);
+    *sequence = (struct gw_sequence){0};
+}
+
+double gw_similarity(const struct gw_sequence *sequence, uint32_t *counts, size_t first, size_t first_end,
+                     size_t second, size_t second_end)
+{
+    size_t shared = 0, total = first_end - first + second_end - second;
+    for (size_t i = first; i < first_end; i++) {
+        counts[sequence->events[i].token]++;
+    }
+    for (size_t i = second; i < second_end; i++) {
+        uint32_t *count = &counts[sequence->events[i].token];
+        shared += *count > 0;
+        *count -= *count > 0;
+    }
+    for (size_t i = first; i < first_end; i++) {
+        counts[sequence->events[i].token] = 0;
+    }
+    return total ? 2.0 * (double)shared / (double)total : 0.0;
+}

@@ -1,0 +1,75 @@
+/*
+ * The sequence of a process: its operations and the host's waits in order of enqueue, each as a small number, and the
+ * search for the unit that repeats in it. Internal to analyzer/model.
+ */
+#ifndef GW_ANALYZER_MODEL_SEQUENCE_H
+#define GW_ANALYZER_MODEL_SEQUENCE_H
+
+#include "analyzer/model/model.h"
+#include "analyzer/model/steps.h"
+
+#define GW_TRAIT_KERNEL 0x1u  /* kernel, communication or graph replay */
+#define GW_TRAIT_UPLOAD 0x2u  /* host to device */
+#define GW_TRAIT_READ 0x4u    /* device to host */
+#define GW_TRAIT_SYNC 0x8u    /* the host waits; not an operation */
+#define GW_TRAIT_REPLAY 0x10u /* graph replay: the host enters the picture once for many kernels */
+#define GW_TRAITS_HOST (GW_TRAIT_UPLOAD | GW_TRAIT_READ | GW_TRAIT_SYNC | GW_TRAIT_REPLAY)
+
+struct gw_sequence_event {
+    uint64_t begin_ns, end_ns; /* of the outermost host call */
+    uint32_t token;            /* kind, kernel name, size class: what similarity compares */
+    uint32_t lane;             /* the token together with its stream */
+    uint32_t op;               /* place in the process's operations, GW_NONE for a wait */
+    uint8_t traits;
+};
+
+struct gw_sequence {
+    uint32_t process;
+    struct gw_sequence_event *events;
+    size_t count;
+    uint32_t token_count, lane_count;
+};
+
+/* Builds the sequence of a process. Release with gw_sequence_clear. Returns 0 or -ENOMEM. */
+int gw_sequence_create(const struct gw_model *model, uint32_t process, struct gw_sequence *ret_sequence);
+void gw_sequence_clear(struct gw_sequence *sequence);
+
+/* Which events begin a repeating unit. */
+enum gw_mark_kind {
+    GW_MARK_TOKEN,      /* events with token a */
+    GW_MARK_TOKEN_PAIR, /* operations with token b right after token a */
+    GW_MARK_LANE,       /* events with lane a */
+    GW_MARK_LANE_PAIR,
+    GW_MARK_AFTER_WAIT, /* operations right after a wait with token a */
+    GW_MARK_AFTER_GAP   /* operations before which the host was silent for more than gap_ns */
+};
+
+struct gw_mark {
+    enum gw_mark_kind kind;
+    uint32_t a, b;
+    uint64_t gap_ns;
+    double preference; /* how much its events look like the top of a loop: 0 … 2 */
+};
+
+/* Whether the event at `at` begins a unit. */
+bool gw_mark_matches(const struct gw_sequence *sequence, const struct gw_mark *mark, size_t at);
+
+/* Marks worth judging in events [first, last), at most `capacity`, best kept. Returns 0 or -ENOMEM. */
+int gw_marks_collect(const struct gw_sequence *sequence, size_t first, size_t last, struct gw_mark *ret_marks,
+                     size_t capacity, size_t *ret_count);
+
+/* Searches the mark whose units are the program's steps. Stores *ret_found = false when nothing repeats. Returns 0 or
+ * -ENOMEM. */
+int gw_period_find(const struct gw_sequence *sequence, struct gw_mark *ret_mark, double *ret_confidence,
+                   bool *ret_found);
+
+/* Ranges of the sequence that are steps by the mark: units like the typical one; what lies between (evaluation,
+ * checkpoints) is left out. The caller frees *ret_ranges. Returns 0 or -ENOMEM. */
+int gw_period_apply(const struct gw_sequence *sequence, const struct gw_mark *mark, struct gw_step_range **ret_ranges,
+                    size_t *ret_count);
+
+/* Bags of tokens, compared: 2 |A ∩ B| / (|A| + |B|) with multiplicity. counts has token_count zeroes and is left so. */
+double gw_similarity(const struct gw_sequence *sequence, uint32_t *counts, size_t first, size_t first_end,
+                     size_t second, size_t second_end);
+
+#endif

@@ -1,0 +1,258 @@
+#include "analyzer/model/steps.h"
+
+#include <errno.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/model/builder.h"
+#include "analyzer/model/sequence.h"
+
+#define STEPS_MIN 3u
+#define LONG_WARMUP 1.5       /* times the median step: still warming up */
+#define COMPILE_MIN_NS 50000u /* a look-up that takes less has loaded nothing */
+
+static uint64_t range_begin_ns(const struct gw_sequence *sequence, const struct gw_step_range *range)
+{
+    return sequence->events[range->first].begin_ns;
+}
+
+/* End of the last call or operation of an open range, but not beyond the begin of what follows it. */
+static uint64_t open_end_ns(const struct gw_model *model, const struct gw_sequence *sequence,
+                            const struct gw_step_range *range)
+{
+    const uint32_t *ops = model->process_ops + model->processes[sequence->process].op_first;
+    size_t after = range->first + range->count;
+    uint64_t end_ns = 0;
+    for (size_t e = range->first; e < after; e++) {
+        const struct gw_sequence_event *event = &sequence->events[e];
+        const struct gw_op *op = event->op == GW_NONE ? NULL : &model->ops[ops[event->op]];
+        end_ns = event->end_ns > end_ns ? event->end_ns : end_ns;
+        if (op && op->end_ns != GW_TIME_UNKNOWN && op->end_ns > end_ns) {
+            end_ns = op->end_ns;
+        }
+    }
+    bool is_last = after == sequence->count;
+    return !is_last && sequence->events[after].begin_ns < end_ns ? sequence->events[after].begin_ns : end_ns;
+}
+
+static int compare_times(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* Median length of the later half, which is past any warm-up. */
+static int later_median_ns(const struct gw_step *steps, size_t count, uint64_t *ret_ns)
+{
+    size_t later = count - count / 2;
+    uint64_t *lengths = malloc(later * sizeof(*lengths));
+    if (!lengths) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < later; i++) {
+        lengths[i] = steps[count / 2 + i].end_ns - steps[count / 2 + i].begin_ns;
+    }
+    qsort(lengths, later, sizeof(*lengths), compare_times);
+    *ret_ns = lengths[later / 2];
+    free(lengths);
+    return 0;
+}
+
+/* The first call that begins at or after a time; calls are in order of begin. */
+static size_t first_call_at(const struct gw_model *model, uint64_t time_ns)
+{
+    size_t low = 0, high = model->calls_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (model->calls[middle].begin_ns < time_ns) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static bool compiles(const struct gw_model *model, const struct gw_step *step)
+{
+    for (size_t i = first_call_at(model, step->begin_ns);
+         i < model->calls_count && model->calls[i].begin_ns < step->end_ns; i++) {
+        const struct gw_call *call = &model->calls[i];
+        if (call->end_ns - call->begin_ns >= COMPILE_MIN_NS && model->threads[call->thread].process == step->process &&
+            gw_call_class(call->function) == GW_CALL_COMPILE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Leading steps that launch something for the first time, compile, or are much longer than later ones; half of all at
+ * most. */
+static int mark_warmup(const struct gw_model *model, const struct gw_sequence *sequence,
+                       const struct gw_step_range *ranges, struct gw_step *steps, size_t count)
+{
+    uint64_t median_ns = 0;
+    int status = later_median_ns(steps, count, &median_ns);
+    bool *seen = calloc(sequence->token_count + 1u, sizeof(*seen));
+    if (status || !seen) {
+        free(seen);
+        return -ENOMEM;
+    }
+    for (size_t e = 0; e < ranges[0].first; e++) {
+        seen[sequence->events[e].token] = true;
+    }
+    for (size_t i = 0; i < count / 2; i++) {
+        bool is_new = false;
+        for (size_t e = ranges[i].first; e < ranges[i].first + ranges[i].count; e++) {
+            const struct gw_sequence_event *event = &sequence->events[e];
+            is_new |= !seen[event->token] && (event->traits & GW_TRAIT_KERNEL);
+            seen[event->token] = true;
+        }
+        steps[i].warmup = is_new || (double)(steps[i].end_ns - steps[i].begin_ns) > LONG_WARMUP * (double)median_ns ||
+                          compiles(model, &steps[i]);
+        if (!steps[i].warmup) {
+            break;
+        }
+    }
+    free(seen);
+    return 0;
+}
+
+int gw_steps_store(struct gw_model *model, const struct gw_sequence *sequence, const struct gw_step_range *ranges,
+                   size_t count)
+{
+    struct gw_step *grown = realloc(model->steps, (model->steps_count + count + 1) * sizeof(*grown));
+    if (!grown) {
+        return -ENOMEM;
+    }
+    model->steps = grown;
+    struct gw_step *steps = model->steps + model->steps_count;
+    uint32_t first_op = model->processes[sequence->process].op_first;
+    for (size_t i = 0; i < count; i++) {
+        const struct gw_step_range *range = &ranges[i];
+        size_t after = range->first + range->count, ops = 0;
+        for (size_t e = range->first; e < after; e++) {
+            ops += sequence->events[e].op != GW_NONE;
+        }
+        steps[i] = (struct gw_step){
+            .begin_ns = range_begin_ns(sequence, range),
+            .end_ns = range->open ? open_end_ns(model, sequence, range) : sequence->events[after].begin_ns,
+            .process = sequence->process,
+            .number = (uint32_t)i,
+            .first_op = first_op + sequence->events[range->first].op,
+            .op_count = (uint32_t)ops,
+        };
+    }
+    int status = count ? mark_warmup(model, sequence, ranges, steps, count) : 0;
+    if (!status) {
+        model->steps_count += count;
+    }
+    return status;
+}
+
+static int find_in_process(struct gw_model *model, uint32_t process, double *confidence)
+{
+    struct gw_sequence sequence = {0};
+    struct gw_step_range *ranges = NULL;
+    size_t count = 0;
+    struct gw_mark mark;
+    double found_confidence = 0;
+    bool found = false;
+    int status = gw_sequence_create(model, process, &sequence);
+    if (!status) {
+        status = gw_period_find(&sequence, &mark, &found_confidence, &found);
+    }
+    if (!status && found) {
+        status = gw_period_apply(&sequence, &mark, &ranges, &count);
+    }
+    if (!status && count >= STEPS_MIN) {
+        status = gw_steps_store(model, &sequence, ranges, count);
+        *confidence = found_confidence < *confidence ? found_confidence : *confidence;
+    }
+    free(ranges);
+    gw_sequence_clear(&sequence);
+    return status;
+}
+
+int gw_steps_by_sequence(struct gw_model *model)
+{
+    double confidence = 1;
+    for (uint32_t p = 0; p < model->processes_count; p++) {
+        int status = model->processes[p].op_count ? find_in_process(model, p, &confidence) : 0;
+        if (status) {
+            return status;
+        }
+    }
+    if (model->steps_count) {
+        model->steps_method = "sequence";
+        model->steps_confidence = confidence;
+    }
+    return 0;
+}
+
+static int match_names(const struct gw_model *model, const char *regex, bool *matches, struct gw_error *error)
+{
+    regex_t compiled;
+    char reason[128];
+    int code = regcomp(&compiled, regex, REG_EXTENDED | REG_NOSUB);
+    if (code) {
+        regerror(code, &compiled, reason, sizeof(reason));
+        return gw_error_set(error, -EINVAL, "'%s' is not a regular expression: %s", regex, reason);
+    }
+    int status = 0;
+    for (size_t n = 0; n < model->names_count && !status; n++) {
+        char *name = gw_kernel_name_short(model->names[n]);
+        status = name ? 0 : -ENOMEM;
+        matches[n] = name && regexec(&compiled, name, 0, NULL, 0) == 0;
+        free(name);
+    }
+    regfree(&compiled);
+    return status;
+}
+
+static int cut_by_name(struct gw_model *model, uint32_t process, const bool *matches, uint32_t every)
+{
+    struct gw_sequence sequence = {0};
+    const uint32_t *ops = model->process_ops + model->processes[process].op_first;
+    int status = gw_sequence_create(model, process, &sequence);
+    struct gw_step_range *ranges = status ? NULL : malloc((sequence.count + 1) * sizeof(*ranges));
+    size_t count = 0, seen = 0;
+    if (!ranges) {
+        status = -ENOMEM;
+        goto end;
+    }
+    for (size_t e = 0; e < sequence.count; e++) {
+        uint32_t name = sequence.events[e].op == GW_NONE ? GW_NONE : model->ops[ops[sequence.events[e].op]].name;
+        if (name != GW_NONE && matches[name] && seen++ % every == 0) {
+            ranges[count++] = (struct gw_step_range){.first = e};
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        ranges[i].count = (i + 1 < count ? ranges[i + 1].first : sequence.count) - ranges[i].first;
+        ranges[i].open = i + 1 == count;
+    }
+    status = gw_steps_store(model, &sequence, ranges, count);
+end:
+    free(ranges);
+    gw_sequence_clear(&sequence);
+    return status;
+}
+
+int gw_steps_by_name(struct gw_model *model, const char *regex, uint32_t every, struct gw_error *error)
+{
+    bool *matches = calloc(model->names_count + 1, sizeof(*matches));
+    int status = matches ? match_names(model, regex, matches, error) : -ENOMEM;
+    for (uint32_t p = 0; p < model->processes_count && !status; p++) {
+        status = cut_by_name(model, p, matches, every ? every : 1);
+    }
+    free(matches);
+    if (!status && !model->steps_count) {
+        return gw_error_set(error, -EINVAL, "no kernel of the run matches '%s'", regex);
+    }
+    if (!status) {
+        model->steps_method = "regex";
+        model->steps_confidence = 1;
+    }
+    return status;
+}
