@@ -1,0 +1,28 @@
+/*
+ * The budget as plots show it: a mean over devices for each step number, and for the median step.
+ */
+#ifndef GW_PLOTS_BUDGET_DATA_H
+#define GW_PLOTS_BUDGET_DATA_H
+
+#include "plots/plots.h"
+
+struct gw_budget_row {
+    double ns[GW_CLASS_COUNT];
+    double total_ns;
+    bool warmup;
+};
+
+struct gw_budget_data {
+    struct gw_budget_row *rows; /* by step number, mean over processes and devices */
+    size_t rows_count;
+    struct gw_budget_row median;
+    uint32_t median_number; /* GW_NONE: no median */
+    bool used[GW_CLASS_COUNT];
+    uint32_t devices; /* that took part */
+};
+
+/* Fills *data; release it with gw_budget_data_clear in any case. Returns 0 or -ENOMEM. No rows without cells. */
+int gw_budget_data_create(const struct gw_plot_source *source, struct gw_budget_data *data);
+void gw_budget_data_clear(struct gw_budget_data *data);
+
+#endif

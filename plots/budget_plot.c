@@ -1,0 +1,207 @@
+/*
+ * budget: every step as a bar of classes, the median step beside it with its legend in milliseconds.
+ */
+#include "plots/budget_data.h"
+#include "plots/layouts.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CHART_HEIGHT 440.0
+#define AXIS_WIDTH 72.0
+#define SIDE_WIDTH 470.0
+#define MEDIAN_WIDTH 74.0
+#define LINE 24.0
+#define CLIP 3.0 /* times the median: longer steps are cut, or nothing else could be read */
+
+struct chart {
+    double x, y, w, h; /* y: top */
+    double most_ns;
+};
+
+static int compare_doubles(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+/* The upper end of the axis, and how many steps are longer. */
+static double choose_limit(const struct gw_budget_data *data, size_t *ret_cut, double *ret_longest)
+{
+    double *totals = malloc(data->rows_count * sizeof(*totals));
+    double longest = 0.0, limit;
+
+    *ret_cut = 0;
+    for (size_t i = 0; i < data->rows_count; i++)
+        longest = fmax(longest, data->rows[i].total_ns);
+    *ret_longest = longest;
+    if (!totals)
+        return longest;
+    for (size_t i = 0; i < data->rows_count; i++)
+        totals[i] = data->rows[i].total_ns;
+    qsort(totals, data->rows_count, sizeof(*totals), compare_doubles);
+    limit = CLIP * totals[data->rows_count / 2];
+    free(totals);
+    if (longest <= limit)
+        return longest;
+    for (size_t i = 0; i < data->rows_count; i++)
+        *ret_cut += data->rows[i].total_ns > limit;
+    return limit;
+}
+
+static void stack(struct gw_page *page, const struct chart *chart, double x, double w, const struct gw_budget_row *row,
+                  double opacity)
+{
+    double bottom = chart->y + chart->h;
+
+    for (uint32_t cls = 0; cls < GW_CLASS_COUNT; cls++) {
+        double h = row->ns[cls] / chart->most_ns * chart->h;
+        double visible = fmin(h, bottom - chart->y);
+        if (h <= 0.0 || visible <= 0.0)
+            continue;
+        if (cls == GW_CLASS_IDLE_UNKNOWN)
+            gw_scene_hatched_rect(page->scene, GW_ROLE_BAR, x, bottom - visible, w, visible, gw_colour_of_class(cls));
+        else
+            gw_scene_rect(page->scene, GW_ROLE_BAR, x, bottom - visible, w, visible,
+                          gw_colour_faded(gw_colour_of_class(cls), opacity));
+        bottom -= visible;
+    }
+}
+
+static void draw_value_axis(struct gw_page *page, const struct chart *chart)
+{
+    double step = gw_axis_step(chart->most_ns, 7);
+    char label[GW_UNIT_TEXT];
+
+    for (double value = 0.0; value <= chart->most_ns * 1.0001; value += step) {
+        double y = chart->y + chart->h - value / chart->most_ns * chart->h;
+        gw_scene_line(page->scene, chart->x, y, chart->x + chart->w, y, 1.0, page->theme->grid);
+        gw_format_tick(value, step, label);
+        gw_page_muted(page, GW_PAGE_MARGIN, y - 9.0, AXIS_WIDTH - 10.0, 18.0, GW_SIZE_SMALL, GW_ALIGN_RIGHT, label);
+    }
+}
+
+/* Each column is one step, or the mean of a few where there are more steps than room. */
+static void draw_steps(struct gw_page *page, const struct gw_budget_data *data, const struct chart *chart)
+{
+    size_t columns = data->rows_count, most = (size_t)(chart->w / 3.0);
+    double column_width, step, bar_width;
+    size_t warmup_end = 0;
+    char label[64];
+
+    if (columns > most)
+        columns = most;
+    column_width = fmin(40.0, chart->w / (double)columns);
+    bar_width = column_width > 3.5 ? column_width - fmin(3.0, column_width * 0.15) : column_width;
+    for (size_t i = 0; i < data->rows_count; i++)
+        if (data->rows[i].warmup && i == warmup_end)
+            warmup_end++;
+    if (warmup_end) {
+        double w = column_width * (double)warmup_end * (double)columns / (double)data->rows_count;
+        gw_scene_rect(page->scene, GW_ROLE_DECORATION, chart->x, chart->y, w, chart->h, page->theme->row);
+        gw_page_muted(page, chart->x + 2.0, chart->y - 20.0, fmax(w, 60.0), 18.0, GW_SIZE_SMALL, GW_ALIGN_LEFT,
+                      "warm-up");
+    }
+    draw_value_axis(page, chart);
+    for (size_t column = 0; column < columns; column++) {
+        size_t first = column * data->rows_count / columns, end = (column + 1) * data->rows_count / columns;
+        struct gw_budget_row mean = {.warmup = false};
+        for (size_t i = first; i < end; i++)
+            for (uint32_t cls = 0; cls < GW_CLASS_COUNT; cls++)
+                mean.ns[cls] += data->rows[i].ns[cls] / (double)(end - first);
+        stack(page, chart, chart->x + (double)column * column_width, bar_width, &mean, 1.0);
+        if (data->median_number >= first && data->median_number < end) {
+            double x = chart->x + ((double)column + 0.5) * column_width;
+            double w = 150.0, left = fmin(fmax(x - w / 2.0, chart->x + 70.0), chart->x + chart->w - w);
+            snprintf(label, sizeof(label), "median: step %" PRIu32, data->median_number);
+            gw_page_bold(page, left, chart->y - 20.0, w, 18.0, GW_SIZE_SMALL, GW_ALIGN_CENTRE, label);
+            gw_scene_line(page->scene, x, chart->y - 3.0, x, chart->y + 3.0, 1.5, page->theme->text);
+        }
+    }
+    step = fmax(1.0, gw_axis_step((double)data->rows_count, (unsigned int)(column_width * (double)columns / 70.0) + 1));
+    for (double number = 0.0; number < (double)data->rows_count; number += step) {
+        double x = chart->x + (number + 0.5) / (double)data->rows_count * column_width * (double)columns;
+        snprintf(label, sizeof(label), "%.0f", number);
+        gw_page_muted(page, x - 30.0, chart->y + chart->h + 5.0, 60.0, 18.0, GW_SIZE_SMALL, GW_ALIGN_CENTRE, label);
+    }
+    gw_page_muted(page, chart->x, chart->y + chart->h + 24.0, column_width * (double)columns, 18.0, GW_SIZE_SMALL,
+                  GW_ALIGN_CENTRE, columns < data->rows_count ? "step (a bar is the mean of several)" : "step");
+}
+
+/* The median step's bar, and a table in the order of its parts from the top. */
+static void draw_median(struct gw_page *page, const struct gw_budget_data *data, const struct chart *chart)
+{
+    const struct gw_budget_row *row = &data->median;
+    double x = chart->x, table = chart->x + MEDIAN_WIDTH + 22.0, y = chart->y;
+    double name_w = chart->w - MEDIAN_WIDTH - 22.0 - 20.0 - 130.0;
+    struct chart own = *chart;
+    char text[GW_UNIT_TEXT];
+
+    own.most_ns = row->total_ns;
+    stack(page, &own, x, MEDIAN_WIDTH, row, 1.0);
+    for (int cls = GW_CLASS_COUNT - 1; cls >= 0; cls--) {
+        if (row->ns[cls] <= 0.0)
+            continue;
+        if (cls == GW_CLASS_IDLE_UNKNOWN)
+            gw_scene_hatched_rect(page->scene, GW_ROLE_DECORATION, table, y + 6.0, 12.0, 12.0, gw_colour_of_class(cls));
+        else
+            gw_scene_rect(page->scene, GW_ROLE_DECORATION, table, y + 6.0, 12.0, 12.0, gw_colour_of_class(cls));
+        gw_page_text(page, table + 20.0, y, name_w, LINE, GW_SIZE_TEXT, GW_ALIGN_LEFT, gw_class_words(cls));
+        gw_format_duration(row->ns[cls], text);
+        gw_page_text(page, table + 20.0 + name_w, y, 72.0, LINE, GW_SIZE_TEXT, GW_ALIGN_RIGHT, text);
+        snprintf(text, sizeof(text), "%.1f %%", row->ns[cls] / row->total_ns * 100.0);
+        gw_page_muted(page, table + 20.0 + name_w + 72.0, y, 58.0, LINE, GW_SIZE_TEXT, GW_ALIGN_RIGHT, text);
+        y += LINE;
+    }
+    gw_scene_line(page->scene, table, y + 3.0, table + 150.0 + name_w, y + 3.0, 1.0, page->theme->grid);
+    gw_page_bold(page, table + 20.0, y + 6.0, name_w, LINE, GW_SIZE_TEXT, GW_ALIGN_LEFT, "whole step");
+    gw_format_duration(row->total_ns, text);
+    gw_page_bold(page, table + 20.0 + name_w, y + 6.0, 72.0, LINE, GW_SIZE_TEXT, GW_ALIGN_RIGHT, text);
+}
+
+void gw_layout_budget(struct gw_page *page)
+{
+    struct gw_budget_data data;
+    size_t cut;
+    double longest, y;
+    char note[160] = "", longest_text[GW_UNIT_TEXT], title[160] = "where the time of each step goes";
+    int error = gw_budget_data_create(page->source, &data);
+
+    if (error) {
+        page->scene->error = error;
+        return;
+    }
+    if (data.median_number != GW_NONE && data.median.total_ns > 0.0) {
+        gw_format_duration(data.median.total_ns, longest_text);
+        snprintf(title, sizeof(title), "of %s a step, the GPU computes for %.0f %%", longest_text,
+                 data.median.ns[GW_CLASS_COMPUTE] / data.median.total_ns * 100.0);
+    }
+    y = gw_page_title(page, title);
+    if (data.rows_count == 0) {
+        y = gw_page_empty(page, y, "No repeating step was found in this run, so there is no time per step to divide.");
+        gw_page_finish(page, y, NULL);
+        return;
+    }
+    {
+        double w = page->options->width - 2.0 * GW_PAGE_MARGIN;
+        struct chart steps = {GW_PAGE_MARGIN + AXIS_WIDTH, y + 26.0, w - AXIS_WIDTH - SIDE_WIDTH - 36.0, CHART_HEIGHT,
+                              0.0};
+        struct chart median = {GW_PAGE_MARGIN + w - SIDE_WIDTH, y + 26.0, SIDE_WIDTH, CHART_HEIGHT, 0.0};
+        double top = choose_limit(&data, &cut, &longest) * 1.02;
+        steps.most_ns = top > 0.0 ? top : 1.0;
+        draw_steps(page, &data, &steps);
+        if (data.median_number != GW_NONE && data.median.total_ns > 0.0) {
+            gw_page_bold(page, median.x, y + 4.0, SIDE_WIDTH, 20.0, GW_SIZE_TEXT, GW_ALIGN_LEFT, "the median step");
+            draw_median(page, &data, &median);
+        }
+    }
+    gw_format_duration(longest, longest_text);
+    if (cut)
+        snprintf(note, sizeof(note), "%zu steps are longer than the axis; the longest takes %s", cut, longest_text);
+    else if (data.devices > 1)
+        snprintf(note, sizeof(note), "mean over %" PRIu32 " devices", data.devices);
+    gw_page_finish(page, y + 26.0 + CHART_HEIGHT + 44.0, note);
+    gw_budget_data_clear(&data);
+}

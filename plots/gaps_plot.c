@@ -1,0 +1,147 @@
+/*
+ * gaps: time a step loses by the length of the gap it is lost in, stacked by cause. Many short gaps and a few long ones
+ * want different repairs.
+ */
+#include "plots/layouts.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#define BINS 16u /* powers of two from 1 µs; the first holds all below, the last all above */
+#define FIRST_BIN_NS 1000.0
+#define CHART_HEIGHT 400.0
+#define AXIS_WIDTH 76.0
+
+struct bin {
+    double ns[GW_CLASS_COUNT];
+    double total_ns;
+    uint64_t count;
+};
+
+struct histogram {
+    struct bin bins[BINS];
+    double by_class[GW_CLASS_COUNT];
+    double most_ns;
+};
+
+static uint32_t bin_of(uint64_t length_ns)
+{
+    double at = log2((double)length_ns / FIRST_BIN_NS) + 1.0;
+    return at < 0.0 ? 0 : at >= BINS ? BINS - 1 : (uint32_t)at;
+}
+
+/* Neighbouring pieces of one idle interval are one gap: its length chooses the bin, its pieces keep their causes. */
+static void fill(const struct gw_plot_source *source, uint64_t begin_ns, uint64_t end_ns, struct histogram *histogram)
+{
+    const struct gw_budget *budget = source->budget;
+
+    for (size_t i = 0; i < budget->gaps_count;) {
+        size_t end = i + 1;
+        while (end < budget->gaps_count && budget->gaps[end].device == budget->gaps[i].device &&
+               budget->gaps[end].begin_ns == budget->gaps[end - 1].end_ns)
+            end++;
+        if (budget->gaps[i].begin_ns >= begin_ns && budget->gaps[end - 1].end_ns <= end_ns) {
+            struct bin *bin = &histogram->bins[bin_of(budget->gaps[end - 1].end_ns - budget->gaps[i].begin_ns)];
+            bin->count++;
+            for (size_t k = i; k < end; k++) {
+                double ns = (double)(budget->gaps[k].end_ns - budget->gaps[k].begin_ns);
+                bin->ns[budget->gaps[k].cls] += ns;
+                bin->total_ns += ns;
+                histogram->by_class[budget->gaps[k].cls] += ns;
+            }
+            histogram->most_ns = fmax(histogram->most_ns, bin->total_ns);
+        }
+        i = end;
+    }
+}
+
+/* From the first step after warm-up to the last one; the whole trace without steps. */
+static void analysed_range(const struct gw_model *model, uint64_t *ret_begin_ns, uint64_t *ret_end_ns)
+{
+    uint64_t begin_ns = UINT64_MAX, end_ns = 0;
+
+    for (size_t i = 0; i < model->steps_count; i++) {
+        if (model->steps[i].warmup)
+            continue;
+        begin_ns = model->steps[i].begin_ns < begin_ns ? model->steps[i].begin_ns : begin_ns;
+        end_ns = model->steps[i].end_ns > end_ns ? model->steps[i].end_ns : end_ns;
+    }
+    *ret_begin_ns = end_ns ? begin_ns : model->run.begin_ns;
+    *ret_end_ns = end_ns ? end_ns : model->run.end_ns;
+}
+
+static void bin_label(uint32_t bin, char text[GW_UNIT_TEXT])
+{
+    char length[GW_UNIT_TEXT];
+
+    gw_format_duration(FIRST_BIN_NS * exp2(bin ? bin - 1.0 : 0.0), length);
+    snprintf(text, GW_UNIT_TEXT, "%s%.24s", bin == 0 ? "< " : "≥ ", length);
+}
+
+static void draw(struct gw_page *page, const struct histogram *histogram, double y)
+{
+    double x = GW_PAGE_MARGIN + AXIS_WIDTH, w = page->options->width - GW_PAGE_MARGIN - x;
+    double step = gw_axis_step(histogram->most_ns, 6), column = w / BINS, bottom = y + CHART_HEIGHT;
+    double most = ceil(histogram->most_ns * 1.08 / step) * step;
+    char text[GW_UNIT_TEXT], count[GW_UNIT_TEXT];
+
+    for (double value = 0.0; value <= most * 1.0001; value += step) {
+        double at = bottom - value / most * CHART_HEIGHT;
+        gw_scene_line(page->scene, x, at, x + w, at, 1.0, page->theme->grid);
+        gw_format_tick(value, step, text);
+        gw_page_muted(page, GW_PAGE_MARGIN, at - 9.0, AXIS_WIDTH - 10.0, 18.0, GW_SIZE_SMALL, GW_ALIGN_RIGHT, text);
+    }
+    for (uint32_t i = 0; i < BINS; i++) {
+        const struct bin *bin = &histogram->bins[i];
+        double left = x + i * column, at = bottom;
+        for (uint32_t cls = 0; cls < GW_CLASS_COUNT; cls++) {
+            double h = bin->ns[cls] / most * CHART_HEIGHT;
+            if (h <= 0.0)
+                continue;
+            at -= h;
+            if (cls == GW_CLASS_IDLE_UNKNOWN)
+                gw_scene_hatched_rect(page->scene, GW_ROLE_BAR, left + 4.0, at, column - 8.0, h,
+                                      gw_colour_of_class(cls));
+            else
+                gw_scene_rect(page->scene, GW_ROLE_BAR, left + 4.0, at, column - 8.0, h, gw_colour_of_class(cls));
+        }
+        if (bin->count) {
+            gw_format_count(bin->count, count);
+            gw_page_text(page, left, at - 18.0, column, 18.0, GW_SIZE_SMALL, GW_ALIGN_CENTRE, count);
+        }
+        bin_label(i, text);
+        gw_page_muted(page, left, bottom + 4.0, column, 18.0, GW_SIZE_SMALL, GW_ALIGN_CENTRE, text);
+    }
+    gw_page_muted(page, x, bottom + 23.0, w, 18.0, GW_SIZE_SMALL, GW_ALIGN_CENTRE,
+                  "length of the gap (its number stands above each bar; the height is the time lost in all of them)");
+}
+
+void gw_layout_gaps(struct gw_page *page)
+{
+    const struct gw_model *model = page->source->model;
+    struct histogram histogram = {.most_ns = 0.0};
+    struct gw_legend_entry entries[GW_CLASS_COUNT];
+    size_t count = 0;
+    uint64_t begin_ns, end_ns;
+    double y = gw_page_title(page, "when the GPU was idle, for how long and why");
+
+    analysed_range(model, &begin_ns, &end_ns);
+    fill(page->source, begin_ns, end_ns, &histogram);
+    if (histogram.most_ns <= 0.0) {
+        y = gw_page_empty(page, y,
+                          model->timing == GW_TIMING_OFF ? "GPU timing was off, so idle time is not known."
+                          : model->ops_count             ? "The GPU was never idle."
+                                                         : "No GPU operation was recorded in this run.");
+        gw_page_finish(page, y, NULL);
+        return;
+    }
+    draw(page, &histogram, y + 8.0);
+    for (uint32_t cls = 0; cls < GW_CLASS_COUNT; cls++)
+        if (histogram.by_class[cls] > 0.0)
+            entries[count++] =
+                (struct gw_legend_entry){gw_colour_of_class(cls), gw_class_words(cls), cls == GW_CLASS_IDLE_UNKNOWN};
+    y = gw_page_legend(page, GW_PAGE_MARGIN, y + CHART_HEIGHT + 58.0, page->options->width - 2.0 * GW_PAGE_MARGIN,
+                       "idle because", entries, count);
+    gw_page_finish(page, y, model->steps_count ? "steps after warm-up" : "the whole run");
+}

@@ -1,0 +1,123 @@
+/*
+ * kernels: the kernels with most time, their share, how often they run and how long one takes.
+ */
+#include "plots/layouts.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define KERNELS_MAX 24u
+#define LINE 27.0
+#define NAME_WIDTH 400.0
+
+struct kernel {
+    uint32_t name;
+    uint64_t total_ns, count, least_ns, most_ns;
+};
+
+static int compare(const void *left, const void *right)
+{
+    const struct kernel *a = left, *b = right;
+
+    if (a->total_ns != b->total_ns)
+        return a->total_ns < b->total_ns ? 1 : -1;
+    return a->name < b->name ? -1 : a->name > b->name;
+}
+
+static double sum_up(const struct gw_model *model, struct kernel *kernels)
+{
+    double all_ns = 0.0;
+
+    for (uint32_t i = 0; i <= model->names_count; i++)
+        kernels[i] = (struct kernel){.name = i, .least_ns = UINT64_MAX};
+    for (size_t i = 0; i < model->ops_count; i++) {
+        const struct gw_op *op = &model->ops[i];
+        struct kernel *kernel = &kernels[op->name < model->names_count ? op->name : model->names_count];
+        uint64_t ns = op->end_ns - op->start_ns;
+        if ((op->kind != GW_OP_KERNEL && op->kind != GW_OP_COMM) || op->flags & GW_OP_UNTIMED)
+            continue;
+        kernel->total_ns += ns;
+        kernel->count++;
+        kernel->least_ns = ns < kernel->least_ns ? ns : kernel->least_ns;
+        kernel->most_ns = ns > kernel->most_ns ? ns : kernel->most_ns;
+        all_ns += (double)ns;
+    }
+    qsort(kernels, model->names_count + 1, sizeof(*kernels), compare);
+    return all_ns;
+}
+
+static void draw_kernel(struct gw_page *page, const struct kernel *kernel, double all_ns, double most_ns, double y)
+{
+    const struct gw_model *model = page->source->model;
+    double x = GW_PAGE_MARGIN + NAME_WIDTH, w = page->options->width - GW_PAGE_MARGIN - x - 460.0;
+    double facts = x + w + 18.0;
+    char text[128], mean[GW_UNIT_TEXT], least[GW_UNIT_TEXT], most[GW_UNIT_TEXT], count[GW_UNIT_TEXT];
+    char *name = kernel->name < model->names_count ? gw_kernel_name_short(model->names[kernel->name]) : NULL;
+
+    gw_page_text(page, GW_PAGE_MARGIN, y, NAME_WIDTH - 14.0, LINE, GW_SIZE_TEXT, GW_ALIGN_RIGHT,
+                 name ? name : "unnamed kernel");
+    gw_scene_rect(page->scene, GW_ROLE_BAR, x, y + 4.0, fmax(1.0, (double)kernel->total_ns / most_ns * w), LINE - 8.0,
+                  gw_colour_of_class(GW_CLASS_COMPUTE));
+    gw_format_duration((double)kernel->total_ns, text);
+    gw_page_text(page, facts, y, 72.0, LINE, GW_SIZE_TEXT, GW_ALIGN_RIGHT, text);
+    snprintf(text, sizeof(text), "%.1f %%", (double)kernel->total_ns / all_ns * 100.0);
+    gw_page_muted(page, facts + 76.0, y, 60.0, LINE, GW_SIZE_TEXT, GW_ALIGN_RIGHT, text);
+    gw_format_count(kernel->count, count);
+    snprintf(text, sizeof(text), "%s ×", count);
+    gw_page_text(page, facts + 140.0, y, 80.0, LINE, GW_SIZE_TEXT, GW_ALIGN_RIGHT, text);
+    gw_format_duration((double)kernel->total_ns / (double)kernel->count, mean);
+    gw_format_duration((double)kernel->least_ns, least);
+    gw_format_duration((double)kernel->most_ns, most);
+    gw_page_text(page, facts + 224.0, y, 66.0, LINE, GW_SIZE_TEXT, GW_ALIGN_RIGHT, mean);
+    snprintf(text, sizeof(text), "%s … %s", least, most);
+    gw_page_muted(page, facts + 294.0, y, 148.0, LINE, GW_SIZE_SMALL, GW_ALIGN_RIGHT, text);
+    free(name);
+}
+
+static void draw_heading(struct gw_page *page, double y)
+{
+    double facts = page->options->width - GW_PAGE_MARGIN - 460.0 + 18.0;
+
+    gw_page_bold(page, facts, y, 72.0, LINE, GW_SIZE_SMALL, GW_ALIGN_RIGHT, "total");
+    gw_page_bold(page, facts + 76.0, y, 60.0, LINE, GW_SIZE_SMALL, GW_ALIGN_RIGHT, "share");
+    gw_page_bold(page, facts + 140.0, y, 80.0, LINE, GW_SIZE_SMALL, GW_ALIGN_RIGHT, "runs");
+    gw_page_bold(page, facts + 224.0, y, 66.0, LINE, GW_SIZE_SMALL, GW_ALIGN_RIGHT, "mean");
+    gw_page_bold(page, facts + 294.0, y, 148.0, LINE, GW_SIZE_SMALL, GW_ALIGN_RIGHT, "shortest … longest");
+}
+
+void gw_layout_kernels(struct gw_page *page)
+{
+    const struct gw_model *model = page->source->model;
+    struct kernel *kernels = calloc(model->names_count + 1, sizeof(*kernels));
+    uint32_t used = 0;
+    char note[96] = "", count[GW_UNIT_TEXT];
+    double all_ns, y;
+
+    if (!kernels) {
+        page->scene->error = -ENOMEM;
+        return;
+    }
+    all_ns = sum_up(model, kernels);
+    while (used <= model->names_count && kernels[used].count > 0)
+        used++;
+    y = gw_page_title(page, "the kernels with most time");
+    if (used == 0) {
+        y = gw_page_empty(page, y, "No kernel with known times was recorded in this run.");
+    } else {
+        draw_heading(page, y);
+        y += LINE;
+        for (uint32_t i = 0; i < used && i < KERNELS_MAX; i++, y += LINE)
+            draw_kernel(page, &kernels[i], all_ns, (double)kernels[0].total_ns, y);
+    }
+    if (used > KERNELS_MAX) {
+        gw_format_count(used - KERNELS_MAX, count);
+        snprintf(note, sizeof(note), "%s more kernels have less time", count);
+    } else if (used) {
+        snprintf(note, sizeof(note), "the whole run, warm-up included");
+    }
+    gw_page_finish(page, y, note);
+    free(kernels);
+}

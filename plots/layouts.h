@@ -1,0 +1,16 @@
+/*
+ * The layout functions of the table of plots, one a file.
+ */
+#ifndef GW_PLOTS_LAYOUTS_H
+#define GW_PLOTS_LAYOUTS_H
+
+#include "plots/page.h"
+
+void gw_layout_timeline(struct gw_page *page);
+void gw_layout_budget(struct gw_page *page);
+void gw_layout_overview(struct gw_page *page);
+void gw_layout_gaps(struct gw_page *page);
+void gw_layout_kernels(struct gw_page *page);
+void gw_layout_copies(struct gw_page *page);
+
+#endif

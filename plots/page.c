@@ -1,0 +1,258 @@
+#include "plots/page.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define LINE_HEIGHT 1.5 /* of the text's size */
+#define SWATCH 11.0
+#define BAR_PADDING 4.0
+
+double gw_page_text_width(const struct gw_page *page, const char *text, double size, bool bold)
+{
+    return page->text_width(page->text_context, text, size, bold);
+}
+
+void gw_page_text(struct gw_page *page, double x, double y, double w, double h, double size, enum gw_align align,
+                  const char *text)
+{
+    struct gw_text_style style = {size, page->theme->text, align, false, GW_ROLE_TEXT};
+    gw_scene_text(page->scene, x, y, w, h, &style, text);
+}
+
+void gw_page_muted(struct gw_page *page, double x, double y, double w, double h, double size, enum gw_align align,
+                   const char *text)
+{
+    struct gw_text_style style = {size, page->theme->muted, align, false, GW_ROLE_TEXT};
+    gw_scene_text(page->scene, x, y, w, h, &style, text);
+}
+
+void gw_page_bold(struct gw_page *page, double x, double y, double w, double h, double size, enum gw_align align,
+                  const char *text)
+{
+    struct gw_text_style style = {size, page->theme->text, align, true, GW_ROLE_TEXT};
+    gw_scene_text(page->scene, x, y, w, h, &style, text);
+}
+
+void gw_page_bar(struct gw_page *page, double x, double y, double w, double h, uint32_t colour, bool hatched,
+                 const char *label, double size, double least_px)
+{
+    struct gw_text_style style = {size, gw_colour_of_text_on(colour), GW_ALIGN_CENTRE, false, GW_ROLE_BAR_LABEL};
+    double room = w - 2.0 * BAR_PADDING;
+
+    if (hatched)
+        gw_scene_hatched_rect(page->scene, GW_ROLE_BAR, x, y, w, h, colour);
+    else
+        gw_scene_rect(page->scene, GW_ROLE_BAR, x, y, w, h, colour);
+    if (!label || room <= 0.0)
+        return;
+    if (room < least_px && gw_page_text_width(page, label, size, false) > room)
+        return;
+    gw_scene_text(page->scene, x + BAR_PADDING, y, room, h, &style, label);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+void gw_page_program(const struct gw_model *model, char *text, size_t size)
+{
+    char **command = model->run.command;
+
+    if (!command || !command[0]) {
+        snprintf(text, size, "%s",
+                 model->processes_count && model->processes[0].exe ? base_name(model->processes[0].exe)
+                                                                   : "unknown program");
+        return;
+    }
+    snprintf(text, size, "%s", base_name(command[0]));
+    /* An interpreter's name says nothing: add the first argument that is not an option. */
+    if (!strncmp(text, "python", 6) || !strcmp(text, "bash") || !strcmp(text, "sh") || !strcmp(text, "torchrun"))
+        for (size_t i = 1; command[i]; i++)
+            if (command[i][0] != '-') {
+                snprintf(text, size, "%s %s", base_name(command[0]), base_name(command[i]));
+                break;
+            }
+}
+
+static bool simulated(const struct gw_model *model)
+{
+    return model->run.device_kind && !strcmp(model->run.device_kind, "simulated");
+}
+
+void gw_page_device_name(const struct gw_page *page, uint32_t device, char *text, size_t size)
+{
+    const struct gw_model *model = page->source->model;
+    const struct gw_device *found = &model->devices[device];
+
+    snprintf(text, size, "%s %" PRIu32, simulated(model) ? "simulated GPU" : "GPU", found->number);
+}
+
+static void append(char *text, size_t size, const char *part)
+{
+    size_t length = strlen(text);
+
+    if (part && *part)
+        snprintf(text + length, size - length, "%s%s", length ? "  ·  " : "", part);
+}
+
+static void describe_devices(const struct gw_model *model, char *text, size_t size)
+{
+    const char *name = model->devices_count && model->devices[0].name ? model->devices[0].name : "unnamed";
+    uint32_t highest = 0;
+
+    for (size_t i = 0; i < model->devices_count; i++)
+        if (model->devices[i].number > highest)
+            highest = model->devices[i].number;
+    if (!model->devices_count)
+        snprintf(text, size, "no device seen");
+    else if (highest > 0)
+        snprintf(text, size, "%s %" PRIu32 " × %s", simulated(model) ? "simulated GPUs:" : "GPUs:", highest + 1, name);
+    else
+        snprintf(text, size, "%s %s", simulated(model) ? "simulated GPU:" : "GPU:", name);
+}
+
+double gw_page_title(struct gw_page *page, const char *title)
+{
+    const struct gw_model *model = page->source->model;
+    double w = page->options->width - 2.0 * GW_PAGE_MARGIN;
+    char program[160], devices[160], facts[640] = "", when[64], text[512];
+    time_t seconds = (time_t)(((int64_t)model->run.begin_ns + model->run.realtime_offset_ns) / 1000000000);
+    struct tm utc;
+
+    gw_page_program(model, program, sizeof(program));
+    describe_devices(model, devices, sizeof(devices));
+    append(facts, sizeof(facts), devices);
+    if (model->run.host) {
+        snprintf(text, sizeof(text), "host %s", model->run.host);
+        append(facts, sizeof(facts), text);
+    }
+    if (model->run.realtime_offset_ns && gmtime_r(&seconds, &utc) && strftime(when, sizeof(when), "%F %T UTC", &utc))
+        append(facts, sizeof(facts), when);
+    if (model->run.path) {
+        snprintf(text, sizeof(text), "run %s", base_name(model->run.path));
+        append(facts, sizeof(facts), text);
+    }
+    snprintf(text, sizeof(text), "%s: %s", program, title);
+    gw_page_bold(page, GW_PAGE_MARGIN, 20.0, w, 30.0, GW_SIZE_TITLE, GW_ALIGN_LEFT, text);
+    gw_page_muted(page, GW_PAGE_MARGIN, 51.0, w, 20.0, GW_SIZE_TEXT, GW_ALIGN_LEFT, facts);
+    return 84.0;
+}
+
+double gw_page_legend(struct gw_page *page, double x, double y, double w, const char *heading,
+                      const struct gw_legend_entry *entries, size_t count)
+{
+    const double line = 21.0, gap = 18.0, swatch_gap = 6.0;
+    double indent = 92.0, at = x + indent;
+
+    if (count == 0)
+        return y;
+    gw_page_bold(page, x, y, indent - 8.0, line, GW_SIZE_SMALL, GW_ALIGN_LEFT, heading);
+    for (size_t i = 0; i < count; i++) {
+        double most = w - indent - SWATCH - swatch_gap;
+        double width = fmin(most, ceil(gw_page_text_width(page, entries[i].text, GW_SIZE_SMALL, false)) + 1.0);
+        if (at > x + indent && at + SWATCH + swatch_gap + width > x + w) {
+            at = x + indent;
+            y += line;
+        }
+        if (entries[i].hatched)
+            gw_scene_hatched_rect(page->scene, GW_ROLE_DECORATION, at, y + (line - SWATCH) / 2.0, SWATCH, SWATCH,
+                                  entries[i].colour);
+        else
+            gw_scene_rect(page->scene, GW_ROLE_DECORATION, at, y + (line - SWATCH) / 2.0, SWATCH, SWATCH,
+                          entries[i].colour);
+        gw_page_text(page, at + SWATCH + swatch_gap, y, width, line, GW_SIZE_SMALL, GW_ALIGN_LEFT, entries[i].text);
+        at += SWATCH + swatch_gap + width + gap;
+    }
+    return y + line;
+}
+
+double gw_page_paragraph(struct gw_page *page, double x, double y, double w, double size, uint32_t colour,
+                         const char *text)
+{
+    struct gw_text_style style = {size, colour, GW_ALIGN_LEFT, false, GW_ROLE_TEXT};
+    char line[1024] = "", longer[1024];
+    const char *at = text;
+
+    while (*at) {
+        size_t word = strcspn(at, " ");
+        snprintf(longer, sizeof(longer), "%s%s%.*s", line, *line ? " " : "", (int)word, at);
+        if (*line && gw_page_text_width(page, longer, size, false) > w) {
+            gw_scene_text(page->scene, x, y, w, size * LINE_HEIGHT, &style, line);
+            y += size * LINE_HEIGHT;
+            snprintf(line, sizeof(line), "%.*s", (int)word, at);
+        } else {
+            memcpy(line, longer, sizeof(line));
+        }
+        at += word;
+        at += strspn(at, " ");
+    }
+    if (*line) {
+        gw_scene_text(page->scene, x, y, w, size * LINE_HEIGHT, &style, line);
+        y += size * LINE_HEIGHT;
+    }
+    return y;
+}
+
+double gw_page_empty(struct gw_page *page, double y, const char *why)
+{
+    const double height = 150.0;
+    double w = page->options->width - 2.0 * GW_PAGE_MARGIN;
+
+    gw_scene_rect(page->scene, GW_ROLE_DECORATION, GW_PAGE_MARGIN, y, w, height, page->theme->panel);
+    gw_page_text(page, GW_PAGE_MARGIN + 20.0, y, w - 40.0, height, 15.0, GW_ALIGN_CENTRE, why);
+    return y + height;
+}
+
+static void note_missing(const struct gw_model *model, char *text, size_t size)
+{
+    uint64_t untimed = 0, error_ns = 0, floor_ns = 0;
+    char count[GW_UNIT_TEXT], amount[GW_UNIT_TEXT], part[256];
+
+    for (size_t i = 0; i < model->ops_count; i++)
+        untimed += (model->ops[i].flags & GW_OP_UNTIMED) != 0;
+    for (size_t i = 0; i < model->devices_count; i++) {
+        if (model->devices[i].clock_error_ns > error_ns)
+            error_ns = model->devices[i].clock_error_ns;
+        if (model->devices[i].timing_floor_ns > floor_ns)
+            floor_ns = model->devices[i].timing_floor_ns;
+    }
+    if (model->timing == GW_TIMING_OFF) {
+        append(text, size, "GPU timing was off: device rows show nothing");
+    } else if (untimed) {
+        gw_format_count(untimed, count);
+        snprintf(part, sizeof(part), "%s device operations have no times and are not shown", count);
+        append(text, size, part);
+    }
+    if (model->timing != GW_TIMING_OFF && model->ops_count) {
+        gw_format_duration((double)(error_ns > floor_ns ? error_ns : floor_ns), amount);
+        snprintf(part, sizeof(part), "GPU times by %s, exact to about %s",
+                 model->timing == GW_TIMING_CUPTI ? "CUPTI" : "CUDA events", amount);
+        append(text, size, part);
+    }
+    if (model->run.discarded_events) {
+        gw_format_count(model->run.discarded_events, count);
+        snprintf(part, sizeof(part), "%s events were lost while recording", count);
+        append(text, size, part);
+    }
+    if (!model->run.finished)
+        append(text, size, "the recording was not finished properly");
+}
+
+void gw_page_finish(struct gw_page *page, double y, const char *note)
+{
+    double w = page->options->width - 2.0 * GW_PAGE_MARGIN;
+    char text[1024] = "";
+
+    append(text, sizeof(text), note);
+    note_missing(page->source->model, text, sizeof(text));
+    if (*text)
+        y = gw_page_paragraph(page, GW_PAGE_MARGIN, y + 8.0, w, GW_SIZE_SMALL, page->theme->muted, text);
+    page->scene->width = page->options->width;
+    page->scene->height = ceil(y + 20.0);
+}

@@ -1,0 +1,68 @@
+/*
+ * What every plot is made of: margins, title, legend, axes, footnotes; text that is measured before it is placed.
+ */
+#ifndef GW_PLOTS_PAGE_H
+#define GW_PLOTS_PAGE_H
+
+#include "plots/plots.h"
+#include "plots/units.h"
+
+#define GW_PAGE_MARGIN 28.0
+#define GW_SIZE_TITLE 21.0
+#define GW_SIZE_TEXT 13.0
+#define GW_SIZE_SMALL 11.5
+
+struct gw_page {
+    const struct gw_plot_source *source;
+    const struct gw_plot_options *options;
+    const struct gw_theme *theme;
+    gw_text_width_fn text_width;
+    void *text_context;
+    struct gw_scene *scene;
+};
+
+struct gw_legend_entry {
+    uint32_t colour;
+    const char *text; /* borrowed */
+    bool hatched;
+};
+
+double gw_page_text_width(const struct gw_page *page, const char *text, double size, bool bold);
+
+/* Text of one line in the theme's colours. */
+void gw_page_text(struct gw_page *page, double x, double y, double w, double h, double size, enum gw_align align,
+                  const char *text);
+void gw_page_muted(struct gw_page *page, double x, double y, double w, double h, double size, enum gw_align align,
+                   const char *text);
+void gw_page_bold(struct gw_page *page, double x, double y, double w, double h, double size, enum gw_align align,
+                  const char *text);
+
+/* A bar with its label: the label is left out where less than least_px of it could be shown; it is cut with an ellipsis
+ * between that and its width. */
+void gw_page_bar(struct gw_page *page, double x, double y, double w, double h, uint32_t colour, bool hatched,
+                 const char *label, double size, double least_px);
+
+/* Title, and below it the program, the device, the host and the time of the run. Returns the y below. */
+double gw_page_title(struct gw_page *page, const char *title);
+
+/* A heading and swatches with texts, flowing in lines from (x, y). Returns the y below; nothing without entries. */
+double gw_page_legend(struct gw_page *page, double x, double y, double w, const char *heading,
+                      const struct gw_legend_entry *entries, size_t count);
+
+/* Small muted text, broken into lines at spaces. Returns the y below. */
+double gw_page_paragraph(struct gw_page *page, double x, double y, double w, double size, uint32_t colour,
+                         const char *text);
+
+/* A panel that says why there is nothing to draw. Returns the y below. */
+double gw_page_empty(struct gw_page *page, double y, const char *why);
+
+/* What this run's data does not show (lost events, untimed operations, clock error), and the page's height. */
+void gw_page_finish(struct gw_page *page, double y, const char *note);
+
+/* "NVIDIA H100 (GPU 0)", "simulated GPU 0": short, for row labels and titles. */
+void gw_page_device_name(const struct gw_page *page, uint32_t device, char *text, size_t size);
+
+/* The program's name without its directory; "python train.py" where an interpreter runs a script. */
+void gw_page_program(const struct gw_model *model, char *text, size_t size);
+
+#endif

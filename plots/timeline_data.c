@@ -1,0 +1,369 @@
+#include "plots/timeline_data.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+static int add_span(struct gw_timeline_data *data, struct gw_lane *lane, uint64_t begin_ns, uint64_t end_ns,
+                    uint32_t key, uint32_t ref)
+{
+    if (end_ns <= data->begin_ns || begin_ns >= data->end_ns || end_ns <= begin_ns)
+        return 0;
+    if (lane->spans_count == lane->spans_capacity) {
+        size_t capacity = lane->spans_capacity ? lane->spans_capacity * 2 : 64;
+        struct gw_span *spans;
+        if (capacity > GW_TIMELINE_SPANS_MAX)
+            return -E2BIG;
+        spans = realloc(lane->spans, capacity * sizeof(*spans));
+        if (!spans)
+            return -ENOMEM;
+        lane->spans = spans;
+        lane->spans_capacity = capacity;
+    }
+    lane->spans[lane->spans_count++] = (struct gw_span){begin_ns, end_ns, key, ref};
+    return 0;
+}
+
+static uint64_t covered_ns(const struct gw_lane *lane)
+{
+    uint64_t sum_ns = 0;
+
+    for (size_t i = 0; i < lane->spans_count; i++)
+        sum_ns += lane->spans[i].end_ns - lane->spans[i].begin_ns;
+    return sum_ns;
+}
+
+static void clear_row(struct gw_timeline_row *row)
+{
+    for (uint32_t i = 0; i < GW_TIMELINE_LANES; i++)
+        free(row->lanes[i].spans);
+    free(row->outside.spans);
+}
+
+void gw_timeline_data_clear(struct gw_timeline_data *data)
+{
+    for (uint32_t i = 0; i < data->rows_count; i++)
+        clear_row(&data->rows[i]);
+    free(data->rows);
+    free(data->links);
+    free(data->kernel_slot);
+    free(data->kernels);
+    memset(data, 0, sizeof(*data));
+}
+
+static uint32_t find_step(const struct gw_model *model, uint32_t process, uint32_t number)
+{
+    for (uint32_t i = 0; i < model->steps_count; i++)
+        if (model->steps[i].process == process && model->steps[i].number == number)
+            return i;
+    return GW_NONE;
+}
+
+static bool is_step_of(const struct gw_model *model, uint32_t step, uint32_t process)
+{
+    return step < model->steps_count && model->steps[step].process == process;
+}
+
+bool gw_timeline_window(const struct gw_plot_source *source, const struct gw_plot_options *options, uint32_t neighbours,
+                        struct gw_timeline_data *data)
+{
+    const struct gw_model *model = source->model;
+    uint32_t median = source->budget->median_step, first, last;
+
+    memset(data, 0, sizeof(*data));
+    data->begin_ns = model->run.begin_ns;
+    data->end_ns = model->run.end_ns;
+    data->process = median < model->steps_count ? model->steps[median].process : model->steps_count ? 0 : GW_NONE;
+    if (options->have_range) {
+        data->begin_ns = model->run.begin_ns + options->range_begin_ns;
+        data->end_ns = model->run.begin_ns + options->range_end_ns;
+    } else if (data->process != GW_NONE && (options->have_steps || median < model->steps_count)) {
+        first = last = median;
+        if (options->have_steps) {
+            first = find_step(model, data->process, options->first_step);
+            last = find_step(model, data->process, options->last_step);
+            if (first == GW_NONE || last == GW_NONE || last < first)
+                return false;
+        } else {
+            for (uint32_t i = 0; i < neighbours; i++) {
+                if (first > 0 && is_step_of(model, first - 1, data->process) &&
+                    model->steps[first - 1].end_ns == model->steps[first].begin_ns)
+                    first--;
+                if (is_step_of(model, last + 1, data->process) &&
+                    model->steps[last + 1].begin_ns == model->steps[last].end_ns)
+                    last++;
+            }
+        }
+        data->begin_ns = model->steps[first].begin_ns;
+        data->end_ns = model->steps[last].end_ns;
+    } else if (options->have_steps) {
+        return false;
+    }
+    if (data->end_ns <= data->begin_ns)
+        return false;
+    for (uint32_t i = 0; i < model->steps_count; i++) {
+        const struct gw_step *step = &model->steps[i];
+        if (step->process != data->process || step->end_ns <= data->begin_ns || step->begin_ns >= data->end_ns)
+            continue;
+        if (data->step_end == 0)
+            data->step_first = i;
+        data->step_end = i + 1;
+    }
+    return true;
+}
+
+static int compare_totals(const void *left, const void *right)
+{
+    const struct gw_kernel_total *a = left, *b = right;
+
+    if (a->total_ns != b->total_ns)
+        return a->total_ns < b->total_ns ? 1 : -1;
+    return a->name < b->name ? -1 : a->name > b->name;
+}
+
+/* A kernel's colour comes from its name, so that it is the same in every picture, unless a longer running kernel of
+ * this picture has that colour already. */
+static int choose_colours(const struct gw_model *model, struct gw_timeline_data *data)
+{
+    bool taken[GW_KERNEL_COLOURS] = {false};
+    struct gw_kernel_total *totals = calloc(model->names_count + 1, sizeof(*totals));
+    uint32_t count = 0;
+
+    data->kernel_slot = calloc(model->names_count + 1, 1);
+    if (!totals || !data->kernel_slot) {
+        free(totals);
+        return -ENOMEM;
+    }
+    for (uint32_t i = 0; i <= model->names_count; i++)
+        totals[i].name = i;
+    for (size_t i = 0; i < model->ops_count; i++) {
+        const struct gw_op *op = &model->ops[i];
+        if (op->kind == GW_OP_KERNEL && !(op->flags & GW_OP_UNTIMED) && op->end_ns > data->begin_ns &&
+            op->start_ns < data->end_ns)
+            totals[op->name < model->names_count ? op->name : model->names_count].total_ns += op->end_ns - op->start_ns;
+    }
+    qsort(totals, model->names_count + 1, sizeof(*totals), compare_totals);
+    while (count <= model->names_count && totals[count].total_ns > 0) {
+        uint32_t name = totals[count].name;
+        uint32_t slot = 0;
+        if (name < model->names_count)
+            slot = (uint32_t)(XXH3_64bits(model->names[name], strlen(model->names[name])) % GW_KERNEL_COLOURS);
+        for (uint32_t i = 0; count < GW_KERNEL_COLOURS && i < GW_KERNEL_COLOURS && taken[slot]; i++)
+            slot = (slot + 1) % GW_KERNEL_COLOURS;
+        taken[slot] = true;
+        data->kernel_slot[name] = (uint8_t)slot;
+        count++;
+    }
+    data->kernels = totals;
+    data->kernels_count = count;
+    return 0;
+}
+
+static int fill_thread(const struct gw_plot_source *source, struct gw_timeline_data *data, uint32_t thread,
+                       struct gw_timeline_row *row)
+{
+    const struct gw_model *model = source->model;
+    const struct gw_thread *found = &model->threads[thread];
+    int error = 0;
+
+    *row = (struct gw_timeline_row){
+        .kind = GW_ROW_THREAD, .process = found->process, .device = GW_NONE, .index = thread, .lanes_count = 1};
+    for (uint32_t i = 0; i < found->call_count && !error; i++) {
+        uint32_t index = model->thread_calls[found->call_first + i];
+        const struct gw_call *call = &model->calls[index];
+        uint32_t lane = call->depth > 0 ? call->depth - 1u : 0;
+        size_t before;
+        if (lane >= GW_TIMELINE_LANES)
+            continue;
+        before = row->lanes[lane].spans_count;
+        error = add_span(data, &row->lanes[lane], call->begin_ns, call->end_ns,
+                         GW_PAINT_KEY(GW_PAINT_CALL, gw_call_class(call->function)), index);
+        if (row->lanes[lane].spans_count > before && lane >= row->lanes_count)
+            row->lanes_count = lane + 1;
+    }
+    for (uint32_t i = 0; i < model->thread_gaps_count && !error; i++) {
+        const struct gw_thread_gap *gap = &model->thread_gaps[i];
+        bool on_cpu = gap->cpu_ns * 2 >= gap->end_ns - gap->begin_ns;
+        if (gap->thread == thread)
+            error = add_span(data, &row->outside, gap->begin_ns, gap->end_ns,
+                             GW_PAINT_KEY(GW_PAINT_OUTSIDE, on_cpu ? GW_OUTSIDE_ON_CPU : GW_OUTSIDE_OFF_CPU), i);
+    }
+    return error;
+}
+
+static int fill_stream(const struct gw_plot_source *source, struct gw_timeline_data *data, uint32_t stream,
+                       struct gw_timeline_row *row)
+{
+    const struct gw_model *model = source->model;
+    const struct gw_stream *found = &model->streams[stream];
+    int error = 0;
+
+    *row = (struct gw_timeline_row){.kind = GW_ROW_STREAM,
+                                    .process = model->devices[found->device].process,
+                                    .device = found->device,
+                                    .index = stream,
+                                    .lanes_count = 1};
+    for (uint32_t i = 0; i < found->op_count && !error; i++) {
+        uint32_t index = model->stream_ops[found->op_first + i];
+        const struct gw_op *op = &model->ops[index];
+        uint32_t name = op->name < model->names_count ? op->name : (uint32_t)model->names_count;
+        uint32_t key = op->kind == GW_OP_KERNEL ? GW_PAINT_KEY(GW_PAINT_KERNEL, data->kernel_slot[name])
+                                                : GW_PAINT_KEY(GW_PAINT_OP, op->kind);
+        if (!(op->flags & GW_OP_UNTIMED))
+            error = add_span(data, &row->lanes[0], op->start_ns, op->end_ns, key, index);
+    }
+    return error;
+}
+
+static int fill_gaps(const struct gw_plot_source *source, struct gw_timeline_data *data, uint32_t device,
+                     struct gw_timeline_row *row)
+{
+    const struct gw_budget *budget = source->budget;
+    int error = 0;
+
+    *row = (struct gw_timeline_row){.kind = GW_ROW_GAPS,
+                                    .process = source->model->devices[device].process,
+                                    .device = device,
+                                    .index = device,
+                                    .lanes_count = 1};
+    for (uint32_t i = 0; i < budget->gaps_count && !error; i++) {
+        const struct gw_gap *gap = &budget->gaps[i];
+        if (gap->device == device)
+            error = add_span(data, &row->lanes[0], gap->begin_ns, gap->end_ns, GW_PAINT_KEY(GW_PAINT_GAP, gap->cls), i);
+    }
+    return error;
+}
+
+/* Keeps a row that shows something, releases one that does not. */
+static void keep_row(struct gw_timeline_data *data, struct gw_timeline_row *row, bool *ret_kept)
+{
+    size_t shown = 0;
+
+    for (uint32_t i = 0; i < GW_TIMELINE_LANES; i++)
+        shown += row->lanes[i].spans_count;
+    *ret_kept = shown > 0;
+    if (shown)
+        data->rows[data->rows_count++] = *row;
+    else
+        clear_row(row);
+}
+
+static int fill_process(const struct gw_plot_source *source, struct gw_timeline_data *data, uint32_t process)
+{
+    const struct gw_model *model = source->model;
+    struct gw_timeline_row row;
+    bool kept;
+    int error;
+
+    for (uint32_t i = 0; i < model->threads_count; i++) {
+        if (model->threads[i].process != process)
+            continue;
+        error = fill_thread(source, data, i, &row);
+        keep_row(data, &row, &kept);
+        if (error)
+            return error;
+    }
+    for (uint32_t device = 0; device < model->devices_count; device++) {
+        bool used = false;
+        if (model->devices[device].process != process)
+            continue;
+        for (uint32_t i = 0; i < model->streams_count; i++) {
+            if (model->streams[i].device != device)
+                continue;
+            error = fill_stream(source, data, i, &row);
+            keep_row(data, &row, &kept);
+            used |= kept;
+            if (error)
+                return error;
+        }
+        error = fill_gaps(source, data, device, &row);
+        if (used || model->devices_count == 1)
+            keep_row(data, &row, &kept);
+        else
+            clear_row(&row);
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
+/* Drops the rows with the least to show until the picture is small enough to read; devices keep their gaps. */
+static void drop_rows(struct gw_timeline_data *data)
+{
+    while (data->rows_count > GW_TIMELINE_ROWS_MAX) {
+        uint32_t least = GW_NONE;
+        uint64_t least_ns = UINT64_MAX;
+        for (uint32_t i = 0; i < data->rows_count; i++) {
+            uint64_t ns = covered_ns(&data->rows[i].lanes[0]);
+            if (data->rows[i].kind != GW_ROW_GAPS && ns < least_ns) {
+                least = i;
+                least_ns = ns;
+            }
+        }
+        if (least == GW_NONE)
+            least = data->rows_count - 1;
+        clear_row(&data->rows[least]);
+        memmove(&data->rows[least], &data->rows[least + 1], (data->rows_count - least - 1) * sizeof(data->rows[0]));
+        data->rows_count--;
+        data->rows_dropped++;
+    }
+}
+
+static uint32_t thread_row(const struct gw_timeline_data *data, uint32_t thread)
+{
+    for (uint32_t i = 0; i < data->rows_count; i++)
+        if (data->rows[i].kind == GW_ROW_THREAD && data->rows[i].index == thread)
+            return i;
+    return GW_NONE;
+}
+
+static int fill_links(const struct gw_model *model, struct gw_timeline_data *data)
+{
+    struct gw_link *links = calloc(GW_TIMELINE_LINKS_MAX, sizeof(*links));
+    uint32_t count = 0;
+
+    if (!links)
+        return -ENOMEM;
+    for (uint32_t to = 0; to < data->rows_count; to++) {
+        const struct gw_lane *lane = &data->rows[to].lanes[0];
+        for (size_t i = 0; data->rows[to].kind == GW_ROW_STREAM && i < lane->spans_count; i++) {
+            const struct gw_op *op = &model->ops[lane->spans[i].ref];
+            uint32_t call = op->outer_call != GW_NONE ? op->outer_call : op->call;
+            uint32_t from = call < model->calls_count ? thread_row(data, model->calls[call].thread) : GW_NONE;
+            /* A call that waits for its operation ends after it: the line starts where the operation was asked for. */
+            if (from == GW_NONE || model->calls[call].begin_ns < data->begin_ns || op->start_ns < data->begin_ns)
+                continue;
+            if (count == GW_TIMELINE_LINKS_MAX) {
+                free(links);
+                return 0;
+            }
+            links[count++] = (struct gw_link){from, to, model->calls[call].begin_ns, op->start_ns};
+        }
+    }
+    data->links = links;
+    data->links_count = count;
+    return 0;
+}
+
+int gw_timeline_fill(const struct gw_plot_source *source, struct gw_timeline_data *data)
+{
+    const struct gw_model *model = source->model;
+    int error;
+
+    data->rows = calloc(model->threads_count + model->streams_count + model->devices_count + 1, sizeof(*data->rows));
+    if (!data->rows)
+        return -ENOMEM;
+    error = choose_colours(model, data);
+    if (!error && data->process != GW_NONE)
+        error = fill_process(source, data, data->process);
+    for (uint32_t i = 0; i < model->processes_count && !error; i++)
+        if (i != data->process)
+            error = fill_process(source, data, i);
+    if (error)
+        return error;
+    drop_rows(data);
+    return fill_links(model, data);
+}

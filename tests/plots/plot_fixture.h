@@ -1,0 +1,34 @@
+/*
+ * Runs to draw: a training loop with everything a timeline shows, and the corner cases of every plot.
+ */
+#ifndef GW_TESTS_PLOTS_PLOT_FIXTURE_H
+#define GW_TESTS_PLOTS_PLOT_FIXTURE_H
+
+#include "analyzer/verdicts/verdicts.h"
+#include "plots/plots.h"
+
+struct plot_fixture {
+    struct gw_model *model;
+    struct gw_budget *budget;
+    struct gw_plot_source source;
+};
+
+/* A training loop: pageable upload, forward and backward kernels on two streams, optimizer, a scalar read, thinking;
+ * the first steps are warm-up. */
+void plot_fixture_training(struct plot_fixture *fixture, unsigned int steps);
+
+/* One step of count kernels of about a microsecond each. */
+void plot_fixture_many(struct plot_fixture *fixture, unsigned int count);
+
+/* A process that never called CUDA. */
+void plot_fixture_empty(struct plot_fixture *fixture);
+
+/* GPU timing was off: operations have no times; nothing repeats. */
+void plot_fixture_untimed(struct plot_fixture *fixture);
+
+/* More threads and streams than a picture holds, long names, no steps. */
+void plot_fixture_crowded(struct plot_fixture *fixture);
+
+void plot_fixture_destroy(struct plot_fixture *fixture);
+
+#endif
