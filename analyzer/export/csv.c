@@ -1,0 +1,176 @@
+#include "analyzer/export/export.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shim/api/functions.h"
+
+#define BUFFER_BYTES (1u << 20)
+
+struct source {
+    const struct gw_model *model;
+    const struct gw_budget *budget;
+};
+
+/* As RFC 4180: quoted when the text holds a comma, a quote or a line break. */
+static void put_text(FILE *file, const char *text)
+{
+    if (!text[strcspn(text, ",\"\r\n")]) {
+        fputs(text, file);
+        return;
+    }
+    putc('"', file);
+    for (; *text; text++) {
+        if (*text == '"') {
+            putc('"', file);
+        }
+        putc(*text, file);
+    }
+    putc('"', file);
+}
+
+static void put_time(FILE *file, uint64_t time_ns)
+{
+    if (time_ns != GW_TIME_UNKNOWN) {
+        fprintf(file, "%" PRIu64, time_ns);
+    }
+}
+
+static void put_call_id(FILE *file, const struct gw_model *model, uint32_t call)
+{
+    if (call != GW_NONE) {
+        fprintf(file, "%" PRIu64, model->calls[call].call_id);
+    }
+}
+
+static void write_calls(FILE *file, const struct source *source)
+{
+    const struct gw_model *model = source->model;
+    fputs("process,tid,depth,call_id,name,begin_ns,end_ns,result\n", file);
+    for (size_t i = 0; i < model->calls_count; i++) {
+        const struct gw_call *call = &model->calls[i];
+        const struct gw_thread *thread = &model->threads[call->thread];
+        bool ended = !(call->flags & (GW_CALL_NO_END | GW_CALL_END_LOST));
+        fprintf(file, "%" PRIu32 ",%" PRIu32 ",%u,%" PRIu64 ",%s,%" PRIu64 ",", thread->process, thread->tid,
+                (unsigned)call->depth, call->call_id, gw_function_name(call->function), call->begin_ns);
+        put_time(file, ended ? call->end_ns : GW_TIME_UNKNOWN);
+        putc(',', file);
+        if (ended) {
+            fprintf(file, "%" PRId32, call->result);
+        }
+        putc('\n', file);
+    }
+}
+
+static void write_ops(FILE *file, const struct source *source)
+{
+    const struct gw_model *model = source->model;
+    fputs("process,device,stream,kind,name,bytes,call_id,start_ns,end_ns,graph_node\n", file);
+    for (size_t i = 0; i < model->ops_count; i++) {
+        const struct gw_op *op = &model->ops[i];
+        const struct gw_stream *stream = &model->streams[op->stream];
+        const struct gw_device *device = &model->devices[stream->device];
+        if (op->kind == GW_OP_HOST) {
+            continue;
+        }
+        fprintf(file, "%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%s,", device->process, device->number, stream->number,
+                gw_op_kind_name((enum gw_op_kind)op->kind));
+        put_text(file, op->name == GW_NONE ? "" : model->names[op->name]);
+        fprintf(file, ",%" PRIu64 ",", op->size_bytes);
+        put_call_id(file, model, op->call);
+        putc(',', file);
+        put_time(file, op->start_ns);
+        putc(',', file);
+        put_time(file, op->end_ns);
+        putc(',', file);
+        if (op->graph_node != GW_NONE) {
+            fprintf(file, "%" PRIu32, op->graph_node);
+        }
+        putc('\n', file);
+    }
+}
+
+static void write_collectives(FILE *file, const struct source *source)
+{
+    (void)source; /* the model has no communicators, so no collective is known by its arguments */
+    fputs("comm,seq,rank,op,bytes,enqueue_ns,start_ns,end_ns,arrival_wait_ns,busbw_gbps\n", file);
+}
+
+static void write_steps(FILE *file, const struct source *source)
+{
+    fputs("process,step,begin_ns,end_ns,warmup\n", file);
+    for (size_t i = 0; i < source->model->steps_count; i++) {
+        const struct gw_step *step = &source->model->steps[i];
+        fprintf(file, "%" PRIu32 ",%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%d\n", step->process, step->number,
+                step->begin_ns, step->end_ns, step->warmup);
+    }
+}
+
+static void write_gaps(FILE *file, const struct source *source)
+{
+    const struct gw_model *model = source->model;
+    fputs("process,device,begin_ns,end_ns,class,call_id\n", file);
+    for (size_t i = 0; i < source->budget->gaps_count; i++) {
+        const struct gw_gap *gap = &source->budget->gaps[i];
+        const struct gw_device *device = &model->devices[gap->device];
+        fprintf(file, "%" PRIu32 ",%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%s,", device->process, device->number,
+                gap->begin_ns, gap->end_ns, gw_class_name((enum gw_class)gap->cls));
+        put_call_id(file, model, gap->call);
+        putc('\n', file);
+    }
+}
+
+static int write_file(const char *folder, const char *name, const struct source *source,
+                      void (*write)(FILE *file, const struct source *source))
+{
+    int status = 0;
+    char *path = NULL;
+    FILE *file = NULL;
+    if (asprintf(&path, "%s/%s", folder, name) < 0) {
+        return -ENOMEM;
+    }
+    file = fopen(path, "we");
+    if (!file) {
+        status = -errno;
+        goto end;
+    }
+    setvbuf(file, NULL, _IOFBF, BUFFER_BYTES);
+    errno = 0;
+    write(file, source);
+    /* fclose writes the last of the buffer: a full disk may show only there. */
+    bool failed = fflush(file) != 0 || ferror(file);
+    int reason = errno;
+    if (fclose(file) != 0 && !failed) {
+        failed = true;
+        reason = errno;
+    }
+    status = failed ? reason ? -reason : -EIO : 0;
+end:
+    free(path);
+    return status;
+}
+
+int gw_export_csv(const struct gw_model *model, const struct gw_budget *budget, const char *folder,
+                  const char **ret_failed_file)
+{
+    static const struct {
+        const char *name;
+        void (*write)(FILE *file, const struct source *source);
+    } files[] = {{"calls.csv", write_calls},
+                 {"ops.csv", write_ops},
+                 {"collectives.csv", write_collectives},
+                 {"steps.csv", write_steps},
+                 {"gaps.csv", write_gaps}};
+    const struct source source = {.model = model, .budget = budget};
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        int status = write_file(folder, files[i].name, &source, files[i].write);
+        if (status) {
+            *ret_failed_file = files[i].name;
+            return status;
+        }
+    }
+    return 0;
+}
