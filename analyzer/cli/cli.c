@@ -100,19 +100,54 @@ static void explain(const struct argp *argp, const char *command, const char *wo
         gw_complain(command, "unknown option '%s'; see %s --help", word, command);
 }
 
+enum { KEY_HELP = 2000 };
+
+/* Wraps a verb's parser: argp prints its own help and errors only together, and its errors have two lines. */
+struct wrapper {
+    void *input;
+    int stopped_behind; /* index of the word after the one with the fault */
+};
+
+static error_t parse_wrapper(int key, char *value, struct argp_state *state)
+{
+    struct wrapper *wrapper = state->input;
+    (void)value;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = wrapper->input;
+        return 0;
+    case KEY_HELP:
+        argp_help(state->root_argp, stdout, ARGP_HELP_LONG | ARGP_HELP_USAGE | ARGP_HELP_DOC, state->name);
+        exit(fflush(stdout) == 0 ? GW_EXIT_OK : GW_EXIT_FAILURE);
+    case ARGP_KEY_ERROR:
+        wrapper->stopped_behind = state->next;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
 int gw_parse_options(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
 {
-    int next = 0;
-    error_t result = argp_parse(argp, argc, argv, flags | ARGP_NO_ERRS, &next, input);
+    static const struct argp_option help_option[] = {{"help", KEY_HELP, NULL, 0, "Print this and end.", -1}, {0}};
+    struct argp verb = *argp;
+    struct argp_child children[] = {{&verb, 0, NULL, 0}, {0}};
+    struct argp whole = {help_option, parse_wrapper, argp->args_doc, argp->doc, children, NULL, NULL};
+    struct wrapper wrapper = {.input = input};
+    verb.args_doc = NULL;
+    verb.doc = NULL;
+    error_t result = argp_parse(&whole, argc, argv, flags | ARGP_NO_ERRS | ARGP_NO_HELP, NULL, &wrapper);
     if (result == 0)
         return 0;
     if (result != PRINTED) {
-        const char *word = next > 0 && next <= argc ? argv[next - 1] : "";
+        int last = wrapper.stopped_behind;
+        const char *word = last > 0 && last <= argc ? argv[last - 1] : "";
+        if (word[0] != '-' && last < argc)
+            word = argv[last];
         if (word[0] == '-')
             explain(argp, argv[0], word);
         else
-            gw_complain(argv[0], "the command line makes no sense at '%s'; see %s --help",
-                        next < argc && argv[next] != NULL ? argv[next] : word, argv[0]);
+            gw_complain(argv[0], "the command line makes no sense at '%s'; see %s --help", word, argv[0]);
     }
     return GW_EXIT_USAGE;
 }

@@ -56,8 +56,8 @@ static int print_settings(void)
 {
     printf("Settings of the simulated GPU: one `key value` a line in the file given to `record --simgpu=FILE`; `#` "
            "begins a\n"
-           "comment. A number may end in K, M, G or T. Globs are quoted from the shell's: * ? [..].\n\n");
-#define SIMGPU_NUMBER(key, standard, meaning) printf("%-30s %14.10g  %s\n", #key, (double)(standard), meaning);
+           "comment. A number may end in K, M, G or T. Globs are as in the shell: * ? [..].\n\n");
+#define SIMGPU_NUMBER(key, standard, meaning) printf("%-30s %14.12g  %s\n", #key, (double)(standard), meaning);
 #define SIMGPU_RULE(key, arguments, standard, meaning)                                                                 \
     printf("%-30s %14s  %s%s%s\n", #key " " arguments, "", meaning, *(standard) != '\0' ? "; default: " : "", standard);
 #include "tests/simgpu/config_keys.def"

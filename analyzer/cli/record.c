@@ -270,8 +270,8 @@ static void print_summary(const struct recording *recording, const struct gw_ses
     if (recording->options.quiet)
         return;
     if (left_running > 0)
-        gw_complain(recording->command, "%zu process%s of the program still running and no longer recorded",
-                    left_running, left_running == 1 ? " is" : "es are");
+        gw_complain(recording->command, "%zu process%s of the program %s still running and no longer recorded",
+                    left_running, left_running == 1 ? "" : "es", left_running == 1 ? "is" : "are");
     fprintf(stderr, "%s: %s: %s, %llu event%s lost; next: gpuwitness report %s\n", recording->command,
             recording->output, gw_format_size(end->trace_bytes, size), (unsigned long long)end->events_discarded,
             end->events_discarded == 1 ? "" : "s", recording->output);

@@ -1,5 +1,6 @@
 #include "analyzer/session/recover.h"
 
+#include "analyzer/session/packets.h"
 #include "analyzer/session/run_dir.h"
 #include "analyzer/session/run_info.h"
 
@@ -8,6 +9,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +49,8 @@ end:
         close(in);
     if (out >= 0 && close(out) != 0 && result == 0)
         result = -errno;
+    if (out >= 0 && result != 0)
+        unlink(to);
     return result;
 }
 
@@ -70,36 +74,39 @@ static int run_lttng_crash(const char *buffers_path, const char *output)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EIO;
 }
 
-/* Moves the streams of `from` beside those of `to`, folder by folder. A trace may consist of any number of files of one
- * stream. */
-static int merge(const char *from, const char *to)
+enum part { METADATA, STREAMS };
+
+/*
+ * Copies one part of the trace `from` into `to`, folder by folder. A trace may consist of any number of files of one
+ * stream, so recovered ones lie beside those that the consumer has written. Metadata replaces what is there, which may
+ * be a beginning.
+ */
+static int merge(const char *from, const char *to, enum part part)
 {
     int result = 0;
     DIR *folder = opendir(from);
     if (folder == NULL)
         return -errno;
     struct dirent *entry;
-    while (result == 0 && (entry = readdir(folder)) != NULL) {
+    while ((entry = readdir(folder)) != NULL) {
         char source[PATH_MAX], target[PATH_MAX];
         struct stat status;
-        if (entry->d_name[0] == '.')
-            continue;
-        if (snprintf(source, sizeof(source), "%s/%s", from, entry->d_name) >= (int)sizeof(source) ||
+        int done = 0;
+        if (entry->d_name[0] == '.' ||
+            snprintf(source, sizeof(source), "%s/%s", from, entry->d_name) >= (int)sizeof(source) ||
             lstat(source, &status) != 0)
             continue;
-        int is_folder = S_ISDIR(status.st_mode);
-        int is_metadata = strcmp(entry->d_name, "metadata") == 0;
+        bool is_folder = S_ISDIR(status.st_mode);
+        bool is_metadata = strcmp(entry->d_name, "metadata") == 0;
         if (snprintf(target, sizeof(target), "%s/%s%s", to, is_folder || is_metadata ? "" : "recovered-",
                      entry->d_name) >= (int)sizeof(target))
             continue;
-        if (is_folder) {
-            if (mkdir(target, 0770) != 0 && errno != EEXIST)
-                result = -errno;
-            else
-                result = merge(source, target);
-        } else if (is_metadata ? stat(target, &status) != 0 || status.st_size == 0 : status.st_size > 0) {
-            result = copy_file(source, target);
-        }
+        if (is_folder)
+            done = mkdir(target, 0770) == 0 || errno == EEXIST ? merge(source, target, part) : -errno;
+        else if (is_metadata == (part == METADATA) && status.st_size > 0)
+            done = copy_file(source, target);
+        if (result == 0)
+            result = done;
     }
     closedir(folder);
     return result;
@@ -110,20 +117,39 @@ int gw_recover_buffers(const char *buffers_path, const char *trace_path)
     char output[PATH_MAX];
     if (access(buffers_path, R_OK | X_OK) != 0)
         return -errno;
-    if (snprintf(output, sizeof(output), "%s.recovered", trace_path) >= (int)sizeof(output))
+    /* Not below the trace: its disk may be full. */
+    if (snprintf(output, sizeof(output), "%s.recovered", buffers_path) >= (int)sizeof(output))
         return -ENAMETOOLONG;
     gw_remove_tree(output);
+    gw_packets_trim(trace_path);
     int result = run_lttng_crash(buffers_path, output);
     /* Even when a buffer is damaged, what came out of the others counts. */
     if (access(output, F_OK) == 0) {
-        int merged = merge(output, trace_path);
+        int metadata = merge(output, trace_path, METADATA);
+        int streams = merge(output, trace_path, STREAMS);
         if (result == 0)
-            result = merged;
+            result = metadata != 0 ? metadata : streams;
     }
     gw_remove_tree(output);
     if (result == 0)
         gw_remove_tree(buffers_path);
     return result;
+}
+
+/*
+ * A run may come from somebody else, and what its run.json names is removed in the end: only a directory that a
+ * recorder makes, at one of the two places where it makes it, is taken.
+ */
+static bool is_buffers_path(const char *path, const char *dir)
+{
+    static const char name[] = "gpuwitness-XXXXXX";
+    char real_dir[PATH_MAX], expected[PATH_MAX + 32];
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL || strlen(slash + 1) != strlen(name) || strncmp(slash + 1, name, strlen("gpuwitness-")) != 0 ||
+        realpath(dir, real_dir) == NULL)
+        return false;
+    snprintf(expected, sizeof(expected), "%s%s", real_dir, slash);
+    return strcmp(path, expected) == 0 || (strncmp(path, "/dev/shm", 8) == 0 && slash == path + 8);
 }
 
 int gw_run_recover(const char *dir)
@@ -142,10 +168,12 @@ int gw_run_recover(const char *dir)
         goto end;
     }
     const char *buffers = json_string_value(json_object_get(json_object_get(info, "buffers"), "path"));
-    if (buffers == NULL || snprintf(trace, sizeof(trace), "%s/trace", dir) >= (int)sizeof(trace)) {
+    if (buffers == NULL || !is_buffers_path(buffers, dir) ||
+        snprintf(trace, sizeof(trace), "%s/trace", dir) >= (int)sizeof(trace)) {
         result = -EINVAL;
         goto end;
     }
+    gw_run_dir_release(dir);
     result = gw_recover_buffers(buffers, trace);
     if (result == -ENOENT)
         result = -ENODATA;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define OPEN_DIRECTORIES 32
+#define RESERVED_BYTES (256 << 10)
 
 static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *where)
 {
@@ -122,4 +123,23 @@ int gw_run_dir_create(const char *name, const struct gw_job *job, struct gw_run_
     }
     *ret_dir = dir;
     return 0;
+}
+
+void gw_run_dir_reserve(const char *dir)
+{
+    char path[PATH_MAX + 16];
+    snprintf(path, sizeof(path), "%s/.reserve", dir);
+    int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (file < 0)
+        return;
+    /* Without it only a full disk gets worse. */
+    (void)!posix_fallocate(file, 0, RESERVED_BYTES);
+    close(file);
+}
+
+void gw_run_dir_release(const char *dir)
+{
+    char path[PATH_MAX + 16];
+    snprintf(path, sizeof(path), "%s/.reserve", dir);
+    unlink(path);
 }

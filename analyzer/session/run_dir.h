@@ -21,6 +21,13 @@ int gw_run_dir_create(const char *name, const struct gw_job *job, struct gw_run_
 /* Removes `path` and everything below it; symbolic links are not followed. Returns 0 or -errno. */
 int gw_remove_tree(const char *path);
 
+/*
+ * Sets some space of the disk aside in `dir`, and gives it back, so that the end of a run can be written when the trace
+ * has filled the disk.
+ */
+void gw_run_dir_reserve(const char *dir);
+void gw_run_dir_release(const char *dir);
+
 /* Bytes of the files below `path`. */
 unsigned long long gw_tree_bytes(const char *path);
 

@@ -130,17 +130,18 @@ static json_t *finish(struct recording *recording, json_t *end_fields)
     gw_daemons_kill();
     if (!end.drained)
         add_problem(problems, "the session daemon did not end properly; the last events were taken from the buffers");
-    if (!end.drained || !has_metadata(recording->trace)) {
+    bool full = gw_space_available(recording->run) < LEAST_FREE_BYTES;
+    gw_run_dir_release(recording->run);
+    if (full)
+        add_problem(problems, "the disk is full: events are missing at the end of the trace");
+    if (full || !end.drained || !has_metadata(recording->trace)) {
         int recovered = gw_recover_buffers(recording->buffers, recording->trace);
         if (recovered == -ENOENT)
             add_problem(problems, "lttng-crash was not found (package lttng-tools): the last events are still in the "
                                   "buffers");
-        else if (recovered != 0)
+        else if (recovered != 0 && !full)
             add_problem(problems, "not all of the last events could be taken from the buffers");
     }
-    if (gw_space_available(recording->run) < LEAST_FREE_BYTES)
-        add_problem(problems, "the disk is full: events are missing at the end of the trace");
-
     int written = gw_run_info_read(recording->run, &info);
     if (written == 0) {
         json_object_update(info, end_fields);
@@ -194,6 +195,7 @@ int main(int argc, char **argv)
     if (lock >= 0)
         flock(lock, LOCK_SH);
 
+    gw_run_dir_reserve(recording.run);
     int result = begin(&recording, strtoull(argv[5], NULL, 10), error, sizeof(error));
     message = result == 0 ? json_pack("{s:b}", "ready", 1) : json_pack("{s:s}", "error", error);
     gw_message_send(recording.socket, message);

@@ -1,0 +1,623 @@
+#!/usr/bin/env python3
+"""Runs `gpuwitness record` as a user does: record_test.py GPUWITNESS TICKER RECOVER_RUN [GROUP]."""
+import contextlib
+import json
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+GPUWITNESS, TICKER, RECOVER_RUN = sys.argv[1:4]
+PATIENCE_S = 30
+MOUNT_NAMESPACE = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-Urm"]
+
+
+def wait_until(condition, what):
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited in vain: {what}")
+        select.select([], [], [], 0.005)
+
+
+def processes():
+    """{pid: command line} of everything that can be seen."""
+    found = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                if command:
+                    found[int(entry.name)] = command
+    return found
+
+
+def parents():
+    found = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                found[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+    return found
+
+
+def descendants(pid):
+    tree = parents()
+    below, grew = {pid}, True
+    while grew:
+        more = {child for child, parent in tree.items() if parent in below} - below
+        below |= more
+        grew = bool(more)
+    return below - {pid}
+
+
+def can_mount():
+    return subprocess.run([*MOUNT_NAMESPACE, "mount", "-t", "tmpfs", "none", "/dev/shm"],
+                          capture_output=True).returncode == 0
+
+
+class Recorded(unittest.TestCase):
+    def setUp(self):
+        self.base = pathlib.Path(tempfile.mkdtemp(prefix="gpuwitness-test-"))
+        self.run_dir = self.base / "run"
+        self.strays = []
+
+    def tearDown(self):
+        for process in self.strays:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            process.communicate()
+        failed = any(problem for test, problem in self._outcome.result.failures + self._outcome.result.errors
+                     if test is self)
+        if failed:
+            print(f"kept: {self.base}", file=sys.stderr)
+        else:
+            shutil.rmtree(self.base, ignore_errors=True)
+
+    def command(self, *program, options=("-q",)):
+        return [GPUWITNESS, "record", *options, "-o", str(self.run_dir), "--", *program]
+
+    def record(self, *program, options=("-q",), **more):
+        return subprocess.run(self.command(*program, options=options), capture_output=True, timeout=PATIENCE_S, **more)
+
+    def start(self, *program, options=("-q",), **more):
+        process = subprocess.Popen(self.command(*program, options=options), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+        self.strays.append(process)
+        return process
+
+    def start_ticker(self, count, **more):
+        process = self.start(TICKER, str(count), "wait", **more)
+        self.assertEqual(process.stdout.readline(), "ready\n", "the ticker starts")
+        return process
+
+    def info(self, run=None):
+        return json.loads(((run or self.run_dir) / "run.json").read_text())
+
+    def events(self, run=None):
+        done = subprocess.run(["babeltrace2", str((run or self.run_dir) / "trace")], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.count("gpuwitness:tick")
+
+
+class ExitStatus(Recorded):
+    def status(self, expected, *program):
+        done = self.record(*program)
+        self.assertEqual(done.returncode, expected, done.stderr)
+        return done
+
+    def test_exited(self):
+        for status in (0, 1, 7, 125, 255):
+            with self.subTest(status=status):
+                self.run_dir = self.base / f"run{status}"
+                self.status(status, "sh", "-c", f"exit {status}")
+                self.assertEqual(self.info()["exit"], {"how": "exited", "status": status, "signal": 0})
+                self.assertTrue(self.info()["complete"])
+
+    def test_signalled(self):
+        for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV, signal.SIGABRT):
+            with self.subTest(signal=number):
+                self.run_dir = self.base / f"run{int(number)}"
+                self.status(128 + number, "sh", "-c", f"kill -{int(number)} $$")
+                self.assertEqual(self.info()["exit"],
+                                 {"how": "signalled", "status": 128 + number, "signal": int(number)})
+
+    def test_not_found(self):
+        done = self.status(127, "no-such-program")
+        self.assertEqual(done.stderr, b"gpuwitness record: no-such-program: program not found\n")
+        self.status(127, "./no/such/program")
+        self.assertFalse(self.run_dir.exists())
+
+    def test_not_executable(self):
+        (self.base / "data").write_text("data")
+        done = self.status(126, str(self.base / "data"))
+        self.assertEqual(done.stderr.count(b"\n"), 1)
+        self.status(126, str(self.base))
+        self.assertFalse(self.run_dir.exists())
+
+    def test_script_without_interpreter_line(self):
+        script = self.base / "script"
+        script.write_text("exit 9\n")
+        script.chmod(0o755)
+        self.status(9, str(script))
+
+
+class CommandLine(Recorded):
+    def complaint(self, *arguments, status=2):
+        done = subprocess.run([GPUWITNESS, *arguments], capture_output=True, text=True, cwd=self.base)
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertEqual(list(self.base.iterdir()), [])
+        return done.stderr
+
+    def test_usage(self):
+        self.assertIn("--help", self.complaint())
+        self.assertIn("did you mean 'record'?", self.complaint("recrod"))
+        self.assertIn("unknown verb 'xyzzy'", self.complaint("xyzzy"))
+        self.assertIn("unknown option '--frob'", self.complaint("record", "--frob", "true"))
+        self.assertIn("did you mean '--output'?", self.complaint("record", "--outptu=x", "true"))
+        self.assertIn("'-o' needs a value", self.complaint("record", "-o"))
+        self.assertIn("takes no value", self.complaint("record", "--quiet=yes", "true"))
+        self.assertIn("no program", self.complaint("record"))
+        self.assertIn("no program", self.complaint("record", "--"))
+        self.assertIn("no 'maybe'", self.complaint("record", "--gpu-timing=maybe", "true"))
+        for size in ("", "0", "1K", "x", "1X", "1MM", "-1", "99999999999999999999"):
+            self.assertIn("buffer size", self.complaint("record", f"--buffer-size={size}", "true"))
+
+    def test_cannot_record(self):
+        self.assertIn("not available in this version", self.complaint("record", "--gpu-timing=cupti", "true",
+                                                                      status=125))
+        self.assertIn("no room", self.complaint("record", "--buffer-size=9999999G", "true", status=125))
+
+    def test_help(self):
+        for arguments in (["--help"], ["--version"], ["record", "--help"], ["doctor", "--help"], ["demo", "--help"],
+                          ["demo", "--simgpu-help"]):
+            done = subprocess.run([GPUWITNESS, *arguments], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertGreater(len(done.stdout), 50)
+
+    def test_program_keeps_its_options(self):
+        done = self.record("echo", "--help", "-o", "x", "--", "-q")
+        self.assertEqual(done.stdout, b"--help -o x -- -q\n")
+
+    def test_default_name_and_summary(self):
+        done = subprocess.run([GPUWITNESS, "record", "true"], capture_output=True, text=True, cwd=self.base)
+        (run,) = self.base.iterdir()
+        self.assertRegex(run.name, r"^gpuwitness-true-\d{8}-\d{6}$")
+        self.assertRegex(done.stderr, rf"^gpuwitness record: {run.name}: .*B, 0 events lost; "
+                                      rf"next: gpuwitness report {run.name}\n$")
+
+
+class Surroundings(Recorded):
+    """The program sees what it would see without us, except the variables that the manual lists."""
+
+    def test_streams(self):
+        done = self.record("sh", "-c", "cat; echo out; echo err >&2", input=b"given\0bytes")
+        self.assertEqual((done.stdout, done.stderr), (b"given\0bytesout\n", b"err\n"))
+
+    def test_environment(self):
+        environment = {**os.environ, "EMPTY": "", "SPACES": "a b\nc"}
+        plain = subprocess.run(["env", "-0"], capture_output=True, env=environment).stdout.split(b"\0")
+        seen = self.record("env", "-0", env=environment).stdout.split(b"\0")
+        changed = {entry.split(b"=")[0] for entry in set(plain) ^ set(seen)}
+        self.assertEqual(changed, {b"LD_PRELOAD", b"LTTNG_HOME", b"GPUWITNESS_RUN_DIR", b"GPUWITNESS_GPU_TIMING",
+                                   b"GPUWITNESS_HASH"})
+        values = dict(entry.split(b"=", 1) for entry in seen if b"=" in entry)
+        self.assertEqual(values[b"GPUWITNESS_RUN_DIR"].decode(), str(self.run_dir.resolve()))
+        self.assertEqual(values[b"GPUWITNESS_GPU_TIMING"], b"events")
+
+    def test_preload_of_the_user_stays(self):
+        done = self.record("sh", "-c", "echo $LD_PRELOAD", env={**os.environ, "LD_PRELOAD": "libc.so.6"})
+        self.assertRegex(done.stdout.decode(), r"/libgpuwitness-shim\.so:libc\.so\.6\n$")
+
+    def test_process_state(self):
+        def odd_parent():
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR2, signal.SIGTERM})
+
+        script = "grep -E '^(Sig(Blk|Ign)|NoNewPrivs|Uid|Gid)' /proc/self/status; ls /proc/self/fd; umask; ulimit -a; pwd"
+        for prepare in (None, odd_parent):
+            self.run_dir = self.base / f"run-{prepare is None}"
+            plain = subprocess.run(["sh", "-c", script], stdin=subprocess.DEVNULL, capture_output=True,
+                                   preexec_fn=prepare, text=True)
+            seen = self.record("sh", "-c", script, stdin=subprocess.DEVNULL, preexec_fn=prepare, text=True)
+            self.assertEqual(seen.returncode, 0)
+            self.assertEqual(seen.stdout, plain.stdout)
+
+    def test_daemons_hold_no_pipe_of_the_user(self):
+        read_end, write_end = os.pipe()
+        os.set_inheritable(write_end, True)
+        process = self.start("sh", "-c", "exec 1>&- 2>&-; sleep 1000", pass_fds=[write_end])
+        os.close(write_end)
+        wait_until(lambda: len(descendants(process.pid)) > 3, "program and daemons run")
+        daemons = [pid for pid in descendants(process.pid) if "lttng" in processes().get(pid, "")]
+        self.assertTrue(daemons)
+        for pid in daemons:
+            for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+                with contextlib.suppress(OSError):
+                    self.assertNotEqual(os.stat(entry).st_ino, os.fstat(read_end).st_ino)
+        process.terminate()
+        self.assertEqual(process.wait(PATIENCE_S), 143)
+        os.close(read_end)
+
+
+class Signals(Recorded):
+    def test_each_arrives_once(self):
+        process = self.start_ticker(10)
+        names = ["INT", "HUP", "QUIT", "USR1", "USR2", "CONT"]
+        for name in names:
+            process.send_signal(getattr(signal, "SIG" + name))
+            self.assertEqual(process.stdout.readline(), f"got {name}\n")
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(out.split("\n")[:-1], [f"{name} 1" for name in names])
+        self.assertEqual((process.returncode, err), (40, ""))
+        self.assertEqual(self.events(), 20)
+
+    def test_whole_process_group(self):
+        """As a job scheduler does: everybody gets it, and the last events are there all the same."""
+        process = self.start_ticker(10, start_new_session=True)
+        for pid in descendants(process.pid) | {process.pid}:
+            os.kill(pid, signal.SIGTERM)
+        process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 40)
+        self.assertEqual(self.events(), 20)
+        self.assertEqual(self.info()["problems"], [])
+
+    def test_stop_and_continue(self):
+        process = self.start_ticker(1)
+        child = max(pid for pid in descendants(process.pid) if TICKER in processes().get(pid, ""))
+        state = lambda pid: pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        process.send_signal(signal.SIGTSTP)
+        wait_until(lambda: state(child) == "T" and state(process.pid) == "T", "both stop")
+        process.send_signal(signal.SIGCONT)
+        self.assertEqual(process.stdout.readline(), "got CONT\n")
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 40)
+
+
+class Terminal(Recorded):
+    def test_interrupt_key_arrives_once(self):
+        pid, terminal = pty.fork()
+        if pid == 0:
+            command = self.command(TICKER, "5", "wait")
+            os.execv(command[0], command)
+        text = b""
+
+        def read_until(mark):
+            nonlocal text
+            while mark not in text:
+                self.assertTrue(select.select([terminal], [], [], PATIENCE_S)[0], text)
+                text += os.read(terminal, 4096)
+
+        read_until(b"ready")
+        os.write(terminal, b"\x03")
+        read_until(b"got INT")
+        os.kill(pid, signal.SIGTERM)
+        read_until(b"CONT 0")
+        self.assertIn(b"INT 1\r\n", text)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 40)
+        os.close(terminal)
+
+
+class Events(Recorded):
+    def test_every_event(self):
+        self.assertEqual(self.record(TICKER, "100000").returncode, 0)
+        self.assertEqual(self.events(), 100000)
+        self.assertEqual(self.info()["events_discarded"], 0)
+
+    def test_lost_events_are_counted(self):
+        done = self.record(TICKER, "1000000", options=("--buffer-size=64K",))
+        info = self.info()
+        self.assertEqual(self.events() + info["events_discarded"], 1000000)
+        self.assertIn(f" {info['events_discarded']} event", done.stderr.decode())
+
+    def test_program_without_cuda(self):
+        self.assertEqual(self.record("true").returncode, 0)
+        self.assertEqual(self.events(), 0)
+        self.assertTrue(self.info()["complete"])
+        self.assertFalse((self.run_dir / "session.log").exists())
+
+    def test_functions(self):
+        self.record("true")
+        lines = (self.run_dir / "functions.txt").read_text().split("\n")
+        self.assertEqual([line.split()[0] for line in lines[:-1]], [str(i) for i in range(len(lines) - 1)])
+        self.assertIn("cudaLaunchKernel", {line.split()[1] for line in lines[:-1]})
+
+    def test_nothing_is_left(self):
+        before = {path for place in ("/tmp", "/dev/shm") for path in pathlib.Path(place).glob("g*w*-??????")}
+        self.record(TICKER, "10")
+        buffers = pathlib.Path(self.info()["buffers"]["path"])
+        self.assertFalse(buffers.exists())
+        after = {path for place in ("/tmp", "/dev/shm") for path in pathlib.Path(place).glob("g*w*-??????")}
+        self.assertEqual([p for p in after - before if p.stat().st_mtime < time.time() - 5], [])
+
+
+class SideBySide(Recorded):
+    def test_two_recorders(self):
+        first = self.start_ticker(100)
+        first_run = self.run_dir
+        self.run_dir = self.base / "second"
+        second = self.start_ticker(3000)
+        second_run = self.run_dir
+        for process in (first, second):
+            process.terminate()
+        for process in (first, second):
+            process.communicate(timeout=PATIENCE_S)
+            self.assertEqual(process.returncode, 40)
+        self.assertEqual(self.events(first_run), 200)
+        self.assertEqual(self.events(second_run), 6000)
+
+    def test_daemon_of_the_system(self):
+        """A session daemon of the user's own and its session are left as they were."""
+        home = pathlib.Path(tempfile.mkdtemp(prefix="gwt-", dir="/tmp"))
+        environment = {**os.environ, "LTTNG_HOME": str(home)}
+
+        def lttng(*arguments):
+            return subprocess.run(["lttng", "--no-sessiond", *arguments], env=environment, capture_output=True,
+                                  text=True)
+
+        daemon = None
+        if lttng("list").returncode != 0:
+            daemon = subprocess.Popen(["lttng-sessiond", "--no-kernel"], env=environment, stderr=subprocess.DEVNULL)
+            self.strays.append(daemon)
+            wait_until(lambda: lttng("list").returncode == 0, "the user's daemon answers")
+        session = f"gpuwitness-test-{os.getpid()}"
+        try:
+            self.assertEqual(lttng("create", session, f"--output={home}/theirs").returncode, 0)
+            lttng("enable-event", "-u", "none:*")
+            lttng("start")
+            before = lttng("list", session).stdout
+            self.assertEqual(self.record(TICKER, "1000", env=environment).returncode, 0)
+            self.assertEqual(self.events(), 1000)
+            self.assertEqual(lttng("list", session).stdout, before)
+            self.assertNotIn("gpuwitness\n", lttng("list").stdout)
+        finally:
+            lttng("destroy", session)
+            if daemon is not None:
+                daemon.terminate()
+                daemon.wait(PATIENCE_S)
+            shutil.rmtree(home, ignore_errors=True)
+
+    def test_ordinary_user(self):
+        if os.geteuid() != 0 or shutil.which("setpriv") is None:
+            self.skipTest("is an ordinary user already")
+        user = ["setpriv", "--reuid=65533", "--regid=65533", "--clear-groups"]
+        if subprocess.run([*user, GPUWITNESS, "--version"], capture_output=True).returncode != 0:
+            self.skipTest("the build directory is closed to others")
+        self.base.chmod(0o777)
+        environment = {name: value for name, value in os.environ.items() if name != "XDG_RUNTIME_DIR"}
+        done = subprocess.run([*user, *self.command(TICKER, "1000")], capture_output=True, env=environment)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertEqual(self.events(), 1000)
+
+
+class RunDirectory(Recorded):
+    def refused(self, *program, **more):
+        done = self.record("touch", str(self.base / "started"), **more)
+        self.assertEqual(done.returncode, 125, done.stderr)
+        self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+        self.assertFalse((self.base / "started").exists())
+        return done.stderr.decode()
+
+    def test_exists(self):
+        self.run_dir.mkdir()
+        (self.run_dir / "mine").write_text("precious")
+        self.assertIn("exists already", self.refused())
+        self.assertEqual((self.run_dir / "mine").read_text(), "precious")
+
+    def test_cannot_be_made(self):
+        (self.base / "file").write_text("")
+        self.run_dir = self.base / "file" / "run"
+        self.assertIn("Not a directory", self.refused())
+        self.run_dir = self.base / "missing" / "run"
+        self.assertIn("No such file", self.refused())
+        self.run_dir = pathlib.Path("/proc/run")
+        self.refused()
+
+    def test_simgpu_settings_cannot_be_read(self):
+        self.assertRegex(self.refused(options=("-q", f"--simgpu={self.base}/missing")), "missing")
+
+    def test_no_session_daemon(self):
+        tools = self.base / "bin"
+        tools.mkdir()
+        (tools / "touch").symlink_to(shutil.which("touch"))
+        self.assertIn("install lttng-tools", self.refused(env={**os.environ, "PATH": str(tools)}))
+        self.assertFalse(self.run_dir.exists())
+
+    def test_session_daemon_fails(self):
+        tools = self.base / "bin"
+        tools.mkdir()
+        (tools / "lttng-sessiond").write_text("#!/bin/sh\necho broken daemon >&2\nexit 1\n")
+        (tools / "lttng-sessiond").chmod(0o755)
+        self.assertIn("broken daemon", self.refused(env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}))
+        self.assertFalse(self.run_dir.exists())
+
+
+class Ranks(Recorded):
+    def environment(self, rank, job="job-1"):
+        return {**os.environ, "RANK": str(rank), "WORLD_SIZE": "2", "TORCHELASTIC_RUN_ID": job}
+
+    def test_ranks_share_a_directory(self):
+        ranks = [self.start_ticker(100 + rank, env=self.environment(rank)) for rank in range(2)]
+        for process in ranks:
+            process.terminate()
+            process.communicate(timeout=PATIENCE_S)
+        folders = sorted(self.run_dir.glob("rank-*"), key=lambda path: self.info(path)["job"]["rank"])
+        self.assertEqual([self.info(path)["job"]["rank"] for path in folders], [0, 1])
+        self.assertEqual([self.events(path) for path in folders], [200, 202])
+        self.assertEqual({path.name for path in self.run_dir.iterdir()}, {"job.json", *(p.name for p in folders)})
+
+        done = self.record("true", env=self.environment(0, job="job-2"))
+        self.assertEqual(done.returncode, 125)
+        self.assertIn(b"exists already", done.stderr)
+        self.assertEqual(self.record("true").returncode, 125)
+
+    def test_one_process_is_no_rank(self):
+        self.record("true", env={**self.environment(0), "WORLD_SIZE": "1"})
+        self.assertTrue((self.run_dir / "run.json").exists())
+
+
+@unittest.skipUnless(can_mount(), "no private mount namespace with a file system of its own can be made here")
+class Space(Recorded):
+    def in_namespace(self, mounts, *program, options=("-q",)):
+        script = "; ".join(f"mount -t tmpfs -o size={size} none '{place}' || exit 99" for place, size in mounts)
+        script += f"; cd '{self.base}'; \"$@\"; s=$?; cp -r '{self.run_dir}' '{self.base}/kept' 2>/dev/null; exit $s"
+        return subprocess.run([*MOUNT_NAMESPACE, "sh", "-c", script, "sh", *self.command(*program, options=options)],
+                              capture_output=True, text=True, timeout=2 * PATIENCE_S)
+
+    def test_small_shared_memory(self):
+        done = self.in_namespace([("/dev/shm", "1m")], TICKER, "1000")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertTrue(self.info()["buffers"]["path"].startswith(str(self.run_dir.resolve())))
+        self.assertEqual(self.events(), 1000)
+
+    def test_no_room_for_buffers(self):
+        small = self.base / "small"
+        small.mkdir()
+        self.run_dir = small / "run"
+        done = self.in_namespace([("/dev/shm", "1m"), (small, "1m")], "true")
+        self.assertEqual(done.returncode, 125, done.stderr)
+        self.assertRegex(done.stderr, r"^gpuwitness record: no room for the trace buffers of .*--buffer-size\n$")
+        self.assertFalse((self.base / "kept").exists())
+
+    def test_disk_full(self):
+        small = self.base / "small"
+        small.mkdir()
+        self.run_dir = small / "run"
+        done = self.in_namespace([(small, "4m")], TICKER, "500000")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("the disk is full", done.stderr)
+        kept = self.base / "kept"
+        self.assertEqual(self.info(kept)["schema"], "gpuwitness.run/1")
+        read = subprocess.run(["babeltrace2", str(kept / "trace")], capture_output=True, text=True)
+        self.assertGreater(read.stdout.count("gpuwitness:tick"), 1000)
+
+
+class Killed(Recorded):
+    def keeper_of(self, process):
+        (keeper,) = [pid for pid in descendants(process.pid) if "gpuwitness-session" in processes().get(pid, "")]
+        return keeper
+
+    def clear_home_later(self, pid):
+        """A killed session process leaves its sockets' directory."""
+        environment = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        (home,) = [entry[11:].decode() for entry in environment if entry.startswith(b"LTTNG_HOME=")]
+        self.addCleanup(shutil.rmtree, home, ignore_errors=True)
+
+    def kill_ticker(self, pids):
+        for pid in pids:
+            if TICKER in processes().get(pid, ""):
+                os.kill(pid, signal.SIGKILL)
+
+    def test_recorder(self):
+        process = self.start_ticker(1000)
+        below = descendants(process.pid)
+        keeper = self.keeper_of(process)
+        process.kill()
+        process.wait(PATIENCE_S)
+        wait_until(lambda: keeper not in processes(), "the session ends by itself")
+        self.assertEqual([p for p in below if "lttng" in processes().get(p, "")], [])
+        self.kill_ticker(below)
+        info = self.info()
+        self.assertEqual((info["complete"], info["exit"]["how"]), (True, "recorder-died"))
+        self.assertEqual(self.events(), 1000)
+        self.assertFalse(pathlib.Path(info["buffers"]["path"]).exists())
+
+    def test_everything(self):
+        process = self.start_ticker(1000)
+        below = descendants(process.pid)
+        self.clear_home_later(self.keeper_of(process))
+        self.assertEqual(subprocess.run([RECOVER_RUN, self.run_dir], capture_output=True, text=True).stdout,
+                         "Device or resource busy\n")
+        for pid in [process.pid, *below]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        process.wait(PATIENCE_S)
+        wait_until(lambda: not any(pid in processes() for pid in below), "all are gone")
+        self.assertFalse(self.info()["complete"])
+        done = subprocess.run([RECOVER_RUN, self.run_dir], capture_output=True, text=True)
+        self.assertEqual(done.stdout, "readable\n")
+        self.assertEqual(self.events(), 1000)
+        self.assertEqual(len(self.info()["problems"]), 1)
+        self.assertFalse(pathlib.Path(self.info()["buffers"]["path"]).exists())
+        done = subprocess.run([RECOVER_RUN, self.run_dir], capture_output=True, text=True)
+        self.assertEqual(done.stdout, "readable\n")
+        self.assertEqual({path.name for path in self.run_dir.iterdir()},
+                         {"run.json", "trace", "functions.txt", "session.log"})
+
+    def test_run_of_a_stranger(self):
+        """Recovering ends in removing the buffers: nothing else may be named there."""
+        self.run_dir.mkdir()
+        victim = self.base / "gpuwitness-victim"
+        victim.mkdir()
+        (self.run_dir / "run.json").write_text(json.dumps(
+            {"schema": "gpuwitness.run/1", "complete": False, "buffers": {"path": str(victim)}}))
+        done = subprocess.run([RECOVER_RUN, self.run_dir], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout), (1, "Invalid argument\n"))
+        self.assertTrue(victim.exists())
+
+    def test_session_daemon(self):
+        process = self.start_ticker(1000)
+        for pid in descendants(process.pid):
+            if "lttng-sessiond" in processes().get(pid, ""):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        process.terminate()
+        out, err = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 40)
+        self.assertIn("did not end properly", err)
+        self.assertGreaterEqual(self.events(), 1000)
+
+    def test_session_process(self):
+        process = self.start_ticker(1000)
+        keeper = self.keeper_of(process)
+        self.clear_home_later(keeper)
+        os.kill(keeper, signal.SIGKILL)
+        process.terminate()
+        out, err = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 40)
+        self.assertIn("recovers what it can", err)
+        done = subprocess.run([RECOVER_RUN, self.run_dir], capture_output=True, text=True)
+        self.assertEqual(done.stdout, "readable\n")
+        self.assertGreaterEqual(self.events(), 1000)
+
+
+class Descendants(Recorded):
+    def test_orphan_is_recorded_to_its_end(self):
+        done = self.record("sh", "-c", f"setsid {TICKER} 1000 & exit 3")
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual(self.events(), 1000)
+        self.assertEqual(self.info()["left_running"], [])
+
+    def test_orphan_that_stays(self):
+        process = self.start("sh", "-c", "sleep 1000 >/dev/null 2>&1 & exit 3", options=())
+        self.assertIn("left 1 process running", process.stderr.readline())
+        process.terminate()
+        out, err = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 3)
+        self.assertIn("1 process of the program is still running", err)
+        (left,) = self.info()["left_running"]
+        self.assertEqual(left["name"], "sleep")
+        os.kill(left["pid"], signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    names = [f"__main__.{name}" for name in sys.argv[4:]]
+    suite = unittest.defaultTestLoader.loadTestsFromNames(names) if names else \
+        unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
+    result = unittest.TextTestRunner(verbosity=2).run(suite)
+    if result.testsRun and len(result.skipped) == result.testsRun:
+        print("skipped all")
+    sys.exit(0 if result.wasSuccessful() else 1)

@@ -1,0 +1,193 @@
+/* The parts of the session that need neither LTTng nor a child process. */
+#include "analyzer/session/buffers.h"
+#include "analyzer/session/job.h"
+#include "analyzer/session/run_dir.h"
+#include "analyzer/session/run_info.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define MIB (1ull << 20)
+#define GIB (1ull << 30)
+
+static struct gw_buffer_plan plan_or_fail(uint64_t asked, unsigned cpus, uint64_t memory, uint64_t shm, uint64_t disk)
+{
+    struct gw_buffer_plan plan = {0};
+    struct gw_buffer_place in_memory = {"memory", shm}, on_disk = {"disk", disk};
+    assert_int_equal(gw_buffer_plan(asked, cpus, memory, in_memory, on_disk, &plan, NULL), 0);
+    return plan;
+}
+
+static void default_buffers_fit(void **state)
+{
+    (void)state;
+    struct gw_buffer_plan plan = plan_or_fail(0, 2, 64 * GIB, 32 * GIB, 100 * GIB);
+    assert_string_equal(plan.path, "memory");
+    assert_int_equal(plan.subbuffer_bytes * GW_SUBBUFFERS, GW_BUFFER_DEFAULT_BYTES);
+
+    plan = plan_or_fail(0, 256, 512 * GIB, 256 * GIB, 100 * GIB);
+    assert_int_equal(plan.subbuffer_bytes * GW_SUBBUFFERS * 256, GIB);
+
+    /* A container's 64 MB with many CPUs: a disk is better, whole where it has room. */
+    plan = plan_or_fail(0, 64, 64 * GIB, 64 * MIB, 100 * GIB);
+    assert_string_equal(plan.path, "disk");
+    assert_int_equal(plan.subbuffer_bytes * GW_SUBBUFFERS, GW_BUFFER_ENOUGH_BYTES);
+
+    /* Little everywhere: what there is, as long as it is the smallest useful size. */
+    plan = plan_or_fail(0, 2, 64 * GIB, 8 * MIB, 0);
+    assert_string_equal(plan.path, "memory");
+    assert_true(plan.subbuffer_bytes * GW_SUBBUFFERS * 2 <= 4 * MIB);
+    assert_true(plan.subbuffer_bytes * GW_SUBBUFFERS >= GW_BUFFER_SMALLEST_BYTES);
+
+    /* Never more than a quarter of the memory that is free. */
+    plan = plan_or_fail(0, 2, 64 * MIB, 32 * GIB, 0);
+    assert_true(plan.subbuffer_bytes * GW_SUBBUFFERS * 2 <= 16 * MIB);
+}
+
+static void asked_buffers_are_taken_or_refused(void **state)
+{
+    (void)state;
+    struct gw_buffer_plan plan = plan_or_fail(64 * MIB, 2, 64 * GIB, 32 * GIB, 0);
+    assert_int_equal(plan.subbuffer_bytes, 8 * MIB);
+    plan = plan_or_fail(5 * MIB, 2, 64 * GIB, 32 * GIB, 0);
+    assert_int_equal(plan.subbuffer_bytes, MIB);
+    plan = plan_or_fail(64 * MIB, 2, 64 * GIB, 64 * MIB, GIB);
+    assert_string_equal(plan.path, "disk");
+
+    uint64_t needed = 0;
+    struct gw_buffer_place memory = {"memory", 64 * MIB}, disk = {"disk", 0};
+    assert_int_equal(gw_buffer_plan(64 * MIB, 2, 64 * GIB, memory, disk, &plan, &needed), -ENOSPC);
+    memory.available = needed;
+    assert_int_equal(gw_buffer_plan(64 * MIB, 2, 64 * GIB, memory, disk, &plan, NULL), 0);
+    assert_int_equal(gw_buffer_plan(4096, 2, 64 * GIB, memory, disk, &plan, NULL), -EINVAL);
+    assert_int_equal(gw_buffer_plan(UINT64_MAX / 2, 64, 64 * GIB, memory, disk, &plan, NULL), -ENOSPC);
+}
+
+static void this_machine_has_cpus(void **state)
+{
+    (void)state;
+    assert_true(gw_possible_cpus() >= (unsigned)sysconf(_SC_NPROCESSORS_ONLN));
+    assert_int_equal(gw_space_available("/nonexistent"), 0);
+}
+
+static void forget_launchers(void)
+{
+    static const char *const names[] = {"RANK",         "WORLD_SIZE", "TORCHELASTIC_RUN_ID", "MASTER_PORT",
+                                        "SLURM_PROCID", "PMI_RANK",   "OMPI_COMM_WORLD_RANK"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        unsetenv(names[i]);
+}
+
+static void ranks_are_recognised(void **state)
+{
+    (void)state;
+    struct gw_job job, other;
+    forget_launchers();
+    assert_false(gw_job_find(&job));
+    setenv("RANK", "3", 1);
+    assert_false(gw_job_find(&job));
+    setenv("WORLD_SIZE", "1", 1);
+    assert_false(gw_job_find(&job));
+    setenv("WORLD_SIZE", "8", 1);
+    setenv("TORCHELASTIC_RUN_ID", "a", 1);
+    assert_true(gw_job_find(&job));
+    assert_int_equal(job.rank, 3);
+    assert_int_equal(job.size, 8);
+    setenv("RANK", "4", 1);
+    assert_true(gw_job_find(&other));
+    assert_string_equal(job.id, other.id);
+    setenv("TORCHELASTIC_RUN_ID", "b", 1);
+    assert_true(gw_job_find(&other));
+    assert_string_not_equal(job.id, other.id);
+    setenv("RANK", "x", 1);
+    assert_false(gw_job_find(&other));
+    forget_launchers();
+}
+
+static void directory_is_made_once(void **state)
+{
+    const char *base = *state;
+    char name[256];
+    struct gw_run_dir dir, again;
+    snprintf(name, sizeof(name), "%s/single", base);
+    assert_int_equal(gw_run_dir_create(name, NULL, &dir), 0);
+    assert_string_equal(dir.root, dir.path);
+    assert_int_equal(gw_run_dir_create(name, NULL, &again), -EEXIST);
+
+    struct gw_job job = {.id = "torchrun a ", .rank = 0, .size = 2};
+    assert_int_equal(gw_run_dir_create(name, &job, &again), 0);       /* empty: as good as new */
+    assert_int_equal(gw_run_dir_create(name, &job, &again), -EEXIST); /* the folder of this very process */
+    struct gw_job other = {.id = "torchrun b ", .rank = 0, .size = 2};
+    assert_int_equal(gw_run_dir_create(name, &other, &again), -EEXIST);
+    assert_int_equal(gw_run_dir_create(name, NULL, &again), -EEXIST);
+
+    snprintf(name, sizeof(name), "%s/missing/run", base);
+    assert_int_equal(gw_run_dir_create(name, NULL, &again), -ENOENT);
+    assert_int_equal(gw_run_dir_create(name, &job, &again), -ENOENT);
+}
+
+static void info_is_replaced_whole(void **state)
+{
+    const char *base = *state;
+    char *command[] = {"program", "caf\xe9", NULL};
+    struct gw_buffer_plan plan = {.path = "p", .subbuffer_bytes = 4096, .cpus = 2};
+    struct gw_run_settings settings = {
+        .command = command, .gpu_timing = "off", .hash = "off", .buffers_path = "/b", .buffers = &plan};
+    setenv("CUDA_VISIBLE_DEVICES", "0", 1);
+    setenv("NCCL_SECRET_TOKEN", "hidden", 1);
+    json_t *info = gw_run_info_create(&settings);
+    json_t *read = NULL;
+    assert_non_null(info);
+    assert_int_equal(gw_run_info_read(base, &read), -ENOENT);
+    assert_int_equal(gw_run_info_write(base, info), 0);
+    assert_int_equal(gw_run_info_read(base, &read), 0);
+    assert_true(json_equal(info, read));
+    json_t *environment = json_object_get(read, "environment");
+    assert_string_equal(json_string_value(json_object_get(environment, "CUDA_VISIBLE_DEVICES")), "0");
+    assert_null(json_object_get(environment, "NCCL_SECRET_TOKEN"));
+    assert_null(json_object_get(environment, "HOME"));
+    json_decref(read);
+
+    json_object_set_new(info, "schema", json_string("other"));
+    assert_int_equal(gw_run_info_write(base, info), 0);
+    assert_int_equal(gw_run_info_read(base, &read), -EINVAL);
+    assert_int_equal(gw_run_info_write("/nonexistent", info), -ENOENT);
+    json_decref(info);
+}
+
+static int make_base(void **state)
+{
+    char *base = strdup("/tmp/gpuwitness-test-XXXXXX");
+    if (mkdtemp(base) == NULL)
+        return -1;
+    *state = base;
+    return 0;
+}
+
+static int remove_base(void **state)
+{
+    int result = gw_remove_tree(*state);
+    free(*state);
+    return result;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(default_buffers_fit),
+        cmocka_unit_test(asked_buffers_are_taken_or_refused),
+        cmocka_unit_test(this_machine_has_cpus),
+        cmocka_unit_test(ranks_are_recognised),
+        cmocka_unit_test_setup_teardown(directory_is_made_once, make_base, remove_base),
+        cmocka_unit_test_setup_teardown(info_is_replaced_whole, make_base, remove_base),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
