@@ -1,0 +1,172 @@
+// API calls: depth, cost, injected errors, truth rows, and telling the observer's calls from the program's.
+#include "tests/simgpu/call.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/simgpu/engine/clock.h"
+#include "tests/simgpu/engine/config.h"
+#include "tests/simgpu/engine/engine.h"
+#include "tests/simgpu/engine/errors.h"
+#include "tests/simgpu/engine/internal.h"
+#include "tests/simgpu/engine/thread.h"
+#include "tests/simgpu/engine/truth.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+__thread struct thread sim_thread __attribute__((tls_model("initial-exec")));
+
+// What is known of an entry point, found by the address of its name.
+struct entry {
+    const char *name;
+    uint64_t cost_ns;
+    bool has_faults;
+};
+
+#define ENTRY_COUNT 4096u
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct entry entries[ENTRY_COUNT];
+static uint64_t last_correlation;
+
+static void after_fork_in_child(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    sim_thread.tid = 0;
+    truth_after_fork();
+    effect_after_fork();
+    host_functions_after_fork();
+    engine_after_fork();
+}
+
+static void init_once(void)
+{
+    engine_devices_init();
+    pthread_atfork(NULL, NULL, after_fork_in_child);
+}
+
+void engine_init(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, init_once);
+}
+
+static const struct entry *entry_of(const char *name)
+{
+    size_t at = ((uintptr_t)name >> 3) * 0x9e3779b97f4a7c15u >> 52;
+    for (size_t tries = 0; tries < ENTRY_COUNT; tries++, at = (at + 1) % ENTRY_COUNT) {
+        const char *known = __atomic_load_n(&entries[at].name, __ATOMIC_ACQUIRE);
+        if (known == name)
+            return &entries[at];
+        if (known)
+            continue;
+        engine_init();
+        pthread_mutex_lock(&lock);
+        if (!entries[at].name) {
+            const struct config *config = config_get();
+            entries[at].cost_ns = (uint64_t)config_match(config->api_costs, config->api_cost_count, name, 0);
+            for (size_t i = 0; i < config->fault_count; i++)
+                entries[at].has_faults |= fnmatch(config->faults[i].glob, name, 0) == 0;
+            __atomic_store_n(&entries[at].name, name, __ATOMIC_RELEASE);
+        }
+        known = entries[at].name;
+        pthread_mutex_unlock(&lock);
+        if (known == name)
+            return &entries[at];
+    }
+    static const struct entry unknown;
+    return &unknown;
+}
+
+static bool is_tracer_object(const char *path)
+{
+    const char *base = strrchr(path, '/');
+    return strncmp(base ? base + 1 : path, "libgpuwitness-tracer.so", 23) == 0;
+}
+
+// Whether `address` lies in the tracer. The tracer is one object, loaded at most once.
+static bool is_tracer(const void *address)
+{
+    static const struct link_map *last_other, *tracer;
+    const struct link_map *map;
+#if __GLIBC_PREREQ(2, 35)
+    struct dl_find_object found;
+    if (_dl_find_object((void *)address, &found) != 0)
+        return false;
+    map = found.dlfo_link_map;
+#else
+    Dl_info info;
+    struct link_map *extra;
+    if (!dladdr1(address, &info, (void **)&extra, RTLD_DL_LINKMAP))
+        return false;
+    map = extra;
+#endif
+    if (map == __atomic_load_n(&last_other, __ATOMIC_RELAXED))
+        return false;
+    if (map == __atomic_load_n(&tracer, __ATOMIC_RELAXED))
+        return true;
+    const bool is = is_tracer_object(map->l_name);
+    __atomic_store_n(is ? &tracer : &last_other, map, __ATOMIC_RELAXED);
+    return is;
+}
+
+void sim_context_fail(int error);
+
+static int injected_error(const char *name)
+{
+    struct config *config = config_get();
+    int error = 0;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < config->fault_count; i++) {
+        struct config_fault *fault = &config->faults[i];
+        if (fnmatch(fault->glob, name, 0) == 0 && ++fault->seen == fault->nth)
+            error = fault->error;
+    }
+    pthread_mutex_unlock(&lock);
+    if (sim_error_is_sticky(error))
+        sim_context_fail(error);
+    return error;
+}
+
+EXPORT int simgpu_call_begin(struct simgpu_call *call, const char *name, const void *caller)
+{
+    struct thread *thread = &sim_thread;
+    const struct entry *entry = entry_of(name);
+    call->name = name;
+    call->begin_ns = 0;
+    call->logged = thread->observers == 0 && !is_tracer(caller);
+    if (!call->logged) {
+        thread->observers++;
+        return 0;
+    }
+    if (thread->depth++ == 0)
+        thread->correlation = __atomic_add_fetch(&last_correlation, 1, __ATOMIC_RELAXED);
+    if (truth_enabled() || entry->cost_ns)
+        call->begin_ns = clock_now_ns();
+    if (entry->cost_ns)
+        clock_spin_until(call->begin_ns + entry->cost_ns);
+    return entry->has_faults ? injected_error(name) : 0;
+}
+
+EXPORT void simgpu_call_end(struct simgpu_call *call, int result)
+{
+    struct thread *thread = &sim_thread;
+    if (!call->logged) {
+        thread->observers--;
+        return;
+    }
+    thread->depth--;
+    if (!truth_enabled())
+        return;
+    const int error = errno;
+    if (!thread->tid)
+        thread->tid = (int)gettid();
+    truth_write_call(thread->tid, thread->depth + 1, call->name, call->begin_ns, clock_now_ns(), result);
+    errno = error;
+}
