@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Runs `gpuwitness record` where things break: full disks, killed processes, orphans."""
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import unittest
+
+from harness import MOUNT_NAMESPACE, PATIENCE_S, RECOVER_RUN, TICKER, Recorded, can_mount, descendants, main, processes, wait_until
+
+
+@unittest.skipUnless(can_mount(), "no private mount namespace with a file system of its own can be made here")
+class Space(Recorded):
+    def in_namespace(self, mounts, *program, options=("-q",)):
+        script = "; ".join(f"mount -t tmpfs -o size={size} none '{place}' || exit 99" for place, size in mounts)
+        script += f"; cd '{self.base}'; \"$@\"; s=$?; cp -r '{self.run_dir}' '{self.base}/kept' 2>/dev/null; exit $s"
+        return subprocess.run([*MOUNT_NAMESPACE, "sh", "-c", script, "sh", *self.command(*program, options=options)],
+                              capture_output=True, text=True, timeout=2 * PATIENCE_S)
+
+    def test_small_shared_memory(self):
+        done = self.in_namespace([("/dev/shm", "1m")], TICKER, "1000")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertTrue(self.info()["buffers"]["path"].startswith(str(self.run_dir.resolve())))
+        self.assertEqual(self.events(), 1000)
+
+    def test_no_room_for_buffers(self):
+        small = self.base / "small"
+        small.mkdir()
+        self.run_dir = small / "run"
+        done = self.in_namespace([("/dev/shm", "1m"), (small, "1m")], "true")
+        self.assertEqual(done.returncode, 125, done.stderr)
+        self.assertRegex(done.stderr, r"^gpuwitness record: no room for the trace buffers of .*--buffer-size\n$")
+        self.assertFalse((self.base / "kept").exists())
+
+    def test_disk_full(self):
+        small = self.base / "small"
+        small.mkdir()
+        self.run_dir = small / "run"
+        done = self.in_namespace([(small, "4m")], TICKER, "500000")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("the disk is full", done.stderr)
+        kept = self.base / "kept"
+        self.assertEqual(self.info(kept)["schema"], "gpuwitness.run/1")
+        read = subprocess.run(["babeltrace2", str(kept / "trace")], capture_output=True, text=True)
+        self.assertGreater(read.stdout.count("gpuwitness:tick"), 1000)
+
+
+class Killed(Recorded):
+    def keeper_of(self, process):
+        (keeper,) = [pid for pid in descendants(process.pid) if "gpuwitness-session" in processes().get(pid, "")]
+        return keeper
+
+    def clear_home_later(self, pid):
+        """A killed session process leaves its sockets' directory."""
+        environment = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        (home,) = [entry[11:].decode() for entry in environment if entry.startswith(b"LTTNG_HOME=")]
+        self.addCleanup(shutil.rmtree, home, ignore_errors=True)
+
+    def kill_ticker(self, pids):
+        for pid in pids:
+            if TICKER in processes().get(pid, ""):
+                os.kill(pid, signal.SIGKILL)
+
+    def test_recorder(self):
+        process = self.start_ticker(1000)
+        below = descendants(process.pid)
+        keeper = self.keeper_of(process)
+        process.kill()
+        process.wait(PATIENCE_S)
+        wait_until(lambda: keeper not in processes(), "the session ends by itself")
+        self.assertEqual([p for p in below if "lttng" in processes().get(p, "")], [])
+        self.kill_ticker(below)
+        info = self.info()
+        self.assertEqual((info["complete"], info["exit"]["how"]), (True, "recorder-died"))
+        self.assertEqual(self.events(), 1000)
+        self.assertFalse(pathlib.Path(info["buffers"]["path"]).exists())
+
+    def test_everything(self):
+        process = self.start_ticker(1000)
+        below = descendants(process.pid)
+        self.clear_home_later(self.keeper_of(process))
+        self.assertEqual(subprocess.run([RECOVER_RUN, self.run_dir], capture_output=True, text=True).stdout,
+                         "Device or resource busy\n")
+        for pid in [process.pid, *below]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        process.wait(PATIENCE_S)
+        wait_until(lambda: not any(pid in processes() for pid in below), "all are gone")
+        self.assertFalse(self.info()["complete"])
+        done = subprocess.run([RECOVER_RUN, self.run_dir], capture_output=True, text=True)
+        self.assertEqual(done.stdout, "readable\n")
+        self.assertEqual(self.events(), 1000)
+        self.assertEqual(len(self.info()["problems"]), 1)
+        self.assertFalse(pathlib.Path(self.info()["buffers"]["path"]).exists())
+        done = subprocess.run([RECOVER_RUN, self.run_dir], capture_output=True, text=True)
+        self.assertEqual(done.stdout, "readable\n")
+        self.assertEqual({path.name for path in self.run_dir.iterdir()},
+                         {"run.json", "trace", "functions.txt", "session.log"})
+
+    def test_run_of_a_stranger(self):
+        """Recovering ends in removing the buffers: nothing else may be named there."""
+        self.run_dir.mkdir()
+        victim = self.base / "gpuwitness-victim"
+        victim.mkdir()
+        (self.run_dir / "run.json").write_text(json.dumps(
+            {"schema": "gpuwitness.run/1", "complete": False, "buffers": {"path": str(victim)}}))
+        done = subprocess.run([RECOVER_RUN, self.run_dir], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout), (1, "Invalid argument\n"))
+        self.assertTrue(victim.exists())
+
+    def test_session_daemon(self):
+        process = self.start_ticker(1000)
+        for pid in descendants(process.pid):
+            if "lttng-sessiond" in processes().get(pid, ""):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        process.terminate()
+        out, err = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 40)
+        self.assertIn("did not end properly", err)
+        self.assertGreaterEqual(self.events(), 1000)
+
+    def test_session_process(self):
+        process = self.start_ticker(1000)
+        keeper = self.keeper_of(process)
+        self.clear_home_later(keeper)
+        os.kill(keeper, signal.SIGKILL)
+        process.terminate()
+        out, err = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 40)
+        self.assertIn("recovers what it can", err)
+        done = subprocess.run([RECOVER_RUN, self.run_dir], capture_output=True, text=True)
+        self.assertEqual(done.stdout, "readable\n")
+        self.assertGreaterEqual(self.events(), 1000)
+
+
+class Descendants(Recorded):
+    def test_orphan_is_recorded_to_its_end(self):
+        done = self.record("sh", "-c", f"setsid {TICKER} 1000 & exit 3")
+        self.assertEqual(done.returncode, 3)
+        self.assertEqual(self.events(), 1000)
+        self.assertEqual(self.info()["left_running"], [])
+
+    def test_orphan_that_stays(self):
+        process = self.start("sh", "-c", "sleep 1000 >/dev/null 2>&1 & exit 3", options=())
+        self.assertIn("left 1 process running", process.stderr.readline())
+        process.terminate()
+        out, err = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 3)
+        self.assertIn("1 process of the program is still running", err)
+        (left,) = self.info()["left_running"]
+        self.assertEqual(left["name"], "sleep")
+        os.kill(left["pid"], signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main()
