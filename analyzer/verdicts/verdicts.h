@@ -39,4 +39,10 @@ struct gw_verdicts {
 int gw_verdicts_create(const struct gw_model *model, const struct gw_budget *budget, struct gw_verdicts **ret_verdicts);
 void gw_verdicts_destroy(struct gw_verdicts *verdicts);
 
+/* Ids of all suspects in the order of verdicts.def; returns how many. The array and strings are static. */
+size_t gw_verdict_ids(const char *const **ret_ids);
+
+/* What a suspect is, how it is judged and what mends it: static texts. False when there is no such id. */
+bool gw_verdict_explain(const char *id, const char **ret_suspect, const char **ret_explanation, const char **ret_fix);
+
 #endif

@@ -1,0 +1,336 @@
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analyzer/verdicts/judge.h"
+#include "shim/api/functions.h"
+
+int gw_finding_init(struct gw_finding *ret_finding, const struct gw_judge *judge)
+{
+    *ret_finding = (struct gw_finding){.cap_ns = -1};
+    ret_finding->edits = calloc(judge->model->calls_count + 1, 1);
+    ret_finding->step_ns = calloc(judge->model->steps_count + 1, sizeof *ret_finding->step_ns);
+    if (!ret_finding->edits || !ret_finding->step_ns) {
+        gw_finding_release(ret_finding);
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+void gw_finding_release(struct gw_finding *finding)
+{
+    free(finding->edits);
+    free(finding->step_ns);
+    *finding = (struct gw_finding){0};
+}
+
+/* Idle time of a device in [from, to) and on from there while it stays idle; the longest of the process's devices. */
+static uint64_t idle_from(const struct gw_judge *judge, uint32_t process, uint64_t from, uint64_t to)
+{
+    uint64_t longest = 0;
+    for (uint32_t d = 0; d < judge->model->devices_count; d++) {
+        if (judge->model->devices[d].process != process)
+            continue;
+        size_t low = judge->device_gaps[d], high = judge->device_gaps[d + 1], end = high;
+        while (low < high) {
+            size_t middle = low + (high - low) / 2;
+            if (judge->budget->gaps[middle].end_ns <= from)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        uint64_t idle = 0, reached = to;
+        for (; low < end && judge->budget->gaps[low].begin_ns <= reached; low++) {
+            const struct gw_gap *gap = &judge->budget->gaps[low];
+            idle += gap->end_ns - (gap->begin_ns > from ? gap->begin_ns : from);
+            reached = gap->end_ns > reached ? gap->end_ns : reached;
+        }
+        longest = idle > longest ? idle : longest;
+    }
+    return longest;
+}
+
+void gw_finding_edit(struct gw_finding *finding, const struct gw_judge *judge, const struct gw_fact *fact, uint8_t edit)
+{
+    const struct gw_call *call = &judge->model->calls[fact->call];
+    uint32_t process = judge->model->threads[call->thread].process;
+    uint64_t from = call->begin_ns, blocked = 0, pause = gw_fact_pause_ns(judge, fact, &blocked), host = 0, ops = 0;
+    if (finding->edits[fact->call])
+        return;
+    finding->edits[fact->call] = edit;
+    if (edit & GW_EDIT_NO_THINK)
+        host += pause - blocked;
+    if (edit & GW_EDIT_NO_BLOCK)
+        host += blocked;
+    if (edit & (GW_EDIT_NO_THINK | GW_EDIT_NO_BLOCK))
+        from -= pause;
+    if (edit & (GW_EDIT_DROP | GW_EDIT_QUICK))
+        host += call->end_ns - call->begin_ns;
+    uint64_t to = edit & (GW_EDIT_DROP | GW_EDIT_QUICK) ? call->end_ns : call->begin_ns;
+    uint64_t idle = idle_from(judge, process, from, to);
+    for (uint32_t i = judge->call_ops.first[fact->call]; i < judge->call_ops.first[fact->call + 1]; i++) {
+        const struct gw_op *op = &judge->model->ops[judge->call_ops.list[i]];
+        if (!(op->flags & GW_OP_UNTIMED) && (op->kind != GW_OP_KERNEL || edit & GW_EDIT_NO_OP))
+            ops += op->end_ns - op->start_ns;
+    }
+    finding->host_ns += (double)(host + (edit & (GW_EDIT_DROP | GW_EDIT_QUICK) ? idle : 0));
+    finding->op_ns += (double)ops;
+    finding->direct_ns += (double)(idle + ops);
+    if (fact->step != GW_NONE)
+        finding->step_ns[fact->step] += host + ops;
+}
+
+void gw_finding_mark(struct gw_finding *finding, const struct gw_judge *judge, const struct gw_fact *fact, uint8_t edit)
+{
+    const struct gw_call *call = &judge->model->calls[fact->call];
+    uint64_t blocked = 0, pause = 0, begin = call->begin_ns;
+    if (edit & (GW_EDIT_NO_THINK | GW_EDIT_NO_BLOCK))
+        pause = gw_fact_pause_ns(judge, fact, &blocked);
+    gw_finding_edit(finding, judge, fact, edit);
+    finding->count++;
+    gw_finding_evidence(finding, begin - pause,
+                        edit & (GW_EDIT_DROP | GW_EDIT_QUICK) ? call->end_ns - begin + pause : pause, fact->call);
+}
+
+void gw_finding_evidence(struct gw_finding *finding, uint64_t t_ns, uint64_t duration_ns, uint32_t call)
+{
+    uint32_t at = finding->evidence_count;
+    while (at > 0 && finding->evidence_ns[at - 1] < duration_ns)
+        at--;
+    if (at == GW_EVIDENCE_MAX)
+        return;
+    if (finding->evidence_count < GW_EVIDENCE_MAX)
+        finding->evidence_count++;
+    for (uint32_t i = finding->evidence_count - 1; i > at; i--) {
+        finding->calls[i] = finding->calls[i - 1];
+        finding->evidence_t_ns[i] = finding->evidence_t_ns[i - 1];
+        finding->evidence_ns[i] = finding->evidence_ns[i - 1];
+    }
+    finding->calls[at] = call;
+    finding->evidence_t_ns[at] = t_ns;
+    finding->evidence_ns[at] = duration_ns;
+}
+
+/* ---- words ---- */
+
+char *gw_describe_call(const struct gw_judge *judge, uint32_t index)
+{
+    const struct gw_model *model = judge->model;
+    const struct gw_call *call = &model->calls[index];
+    struct gw_fact fact = {.call = index, .detail = GW_NONE};
+    for (size_t i = index; i < model->calls_count && model->calls[i].begin_ns <= call->end_ns; i++) {
+        if (model->calls[i].thread == call->thread && model->calls[i].detail_kind != GW_DETAIL_NONE) {
+            fact.detail = (uint32_t)i;
+            break;
+        }
+    }
+    const struct gw_copy *copy = gw_fact_copy(judge, &fact);
+    const struct gw_memory *memory = gw_fact_memory(judge, &fact);
+    const struct gw_op *op = gw_fact_op(judge, &fact);
+    const char *name = gw_function_name(call->function), *ending = "";
+    char *text = NULL, *kernel = NULL;
+    int length = -1;
+    if (call->flags & GW_CALL_NO_END)
+        ending = " (never returned)";
+    if (copy) {
+        static const char *const directions[] = {"to the GPU", "to the host", "on the GPU", "between GPUs",
+                                                 "on the host"};
+        bool pageable = copy->src_kind == GW_HOST_PAGEABLE || copy->dst_kind == GW_HOST_PAGEABLE;
+        length = asprintf(&text, "%s of %llu bytes %s%s%s", name, (unsigned long long)copy->size_bytes,
+                          copy->direction < 5 ? directions[copy->direction] : "", pageable ? ", pageable memory" : "",
+                          ending);
+    } else if (memory && memory->size_bytes) {
+        length = asprintf(&text, "%s of %llu bytes%s", name, (unsigned long long)memory->size_bytes, ending);
+    } else if (op && op->kind == GW_OP_KERNEL && op->name != GW_NONE &&
+               (kernel = gw_kernel_name_short(model->names[op->name]))) {
+        length = asprintf(&text, "%s of %s%s", name, kernel, ending);
+    } else {
+        length = asprintf(&text, "%s%s", name, ending);
+    }
+    free(kernel);
+    return length < 0 ? NULL : text;
+}
+
+static int set_why(struct gw_verdict *verdict, const char *format, va_list arguments)
+{
+    char *text = NULL;
+    if (vasprintf(&text, format, arguments) < 0)
+        return -ENOMEM;
+    free(verdict->why);
+    verdict->why = text;
+    return 0;
+}
+
+int gw_verdict_rule_out(struct gw_verdict *verdict, double bound_ns, const char *why, ...)
+{
+    va_list arguments;
+    verdict->state = GW_RULED_OUT;
+    verdict->bound_ms = bound_ns > 0 ? bound_ns / 1e6 : 0;
+    va_start(arguments, why);
+    int ret = set_why(verdict, why, arguments);
+    va_end(arguments);
+    return ret;
+}
+
+int gw_verdict_unknown(struct gw_verdict *verdict, const char *why, ...)
+{
+    va_list arguments;
+    verdict->state = GW_UNKNOWN;
+    va_start(arguments, why);
+    int ret = set_why(verdict, why, arguments);
+    va_end(arguments);
+    return ret;
+}
+
+int gw_verdict_confirm(struct gw_verdict *verdict, const struct gw_judge *judge, double saving_ns, const char *why, ...)
+{
+    va_list arguments;
+    verdict->state = GW_CONFIRMED;
+    verdict->saving_ms = saving_ns / 1e6;
+    verdict->saving_percent = judge->mean_ns > 0 ? 100 * saving_ns / judge->mean_ns : 0;
+    va_start(arguments, why);
+    int ret = set_why(verdict, why, arguments);
+    va_end(arguments);
+    return ret;
+}
+
+/* ---- the conclusion ---- */
+
+static int store_evidence(const struct gw_finding *finding, const struct gw_judge *judge, struct gw_verdict *verdict)
+{
+    const struct gw_model *model = judge->model;
+    for (uint32_t i = 0; i < finding->evidence_count; i++) {
+        char *what = gw_describe_call(judge, finding->calls[i]);
+        if (!what)
+            return -ENOMEM;
+        verdict->evidence[verdict->evidence_count++] =
+            (struct gw_evidence){finding->evidence_t_ns[i], finding->evidence_ns[i], what};
+    }
+    if (finding->evidence_count) {
+        struct gw_fact fact = {.call = finding->calls[0]};
+        const struct gw_op *op = gw_fact_op(judge, &fact);
+        verdict->thread = model->calls[finding->calls[0]].thread;
+        verdict->process = model->threads[verdict->thread].process;
+        if (op && op->stream != GW_NONE) {
+            verdict->stream = op->stream;
+            verdict->device = model->streams[op->stream].device;
+        }
+    }
+    return 0;
+}
+
+/* The most the marked calls can cost a step: their time on the host and the devices, and never more than the devices
+ * were not computing. */
+static double bound_of(const struct gw_finding *finding, const struct gw_judge *judge)
+{
+    double steps = fmax(judge->steps, 1);
+    double bound = fmin((finding->host_ns + finding->op_ns) / steps, judge->idle_ns + finding->op_ns / steps);
+    return finding->cap_ns >= 0 ? fmin(bound, finding->cap_ns) : bound;
+}
+
+static int replayed_saving(const struct gw_finding *finding, const struct gw_judge *judge, double *ret_saving_ns)
+{
+    double mean = 0;
+    int ret = gw_replay_run(judge->replay, finding->edits, &mean, NULL);
+    if (ret < 0)
+        return ret;
+    *ret_saving_ns = judge->replay_mean_ns - mean;
+    if (finding->cap_ns >= 0)
+        *ret_saving_ns = fmin(*ret_saving_ns, finding->cap_ns);
+    return 0;
+}
+
+static int conclude_ruled_out(const struct gw_judge *judge, struct gw_verdict *verdict, double bound_ns,
+                              const char *sign, const char *how)
+{
+    if (judge->lost)
+        return gw_verdict_unknown(verdict,
+                                  "%s; events were lost within the analysed steps: record again with larger "
+                                  "buffers (record --buffer-size)",
+                                  sign);
+    if (judge->unknown_ns > judge->threshold_ns && verdict->per_step > 0)
+        return gw_verdict_unknown(verdict,
+                                  "%s, but the GPU's state is unknown for %.3f ms of a step (operations without times)",
+                                  sign, judge->unknown_ns / 1e6);
+    return gw_verdict_rule_out(verdict, bound_ns, "%s; %s %.3f ms of a step", sign, how, fmax(bound_ns, 0) / 1e6);
+}
+
+static int compare_u64(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* Remembers how much longer this fault made each step than it makes the median one, for the verdict on hiccups. */
+static int note_explained(const struct gw_finding *finding, struct gw_judge *judge)
+{
+    const struct gw_model *model = judge->model;
+    uint64_t *sorted = calloc(model->steps_count + 1, sizeof *sorted);
+    size_t count = 0;
+    if (!sorted)
+        return -ENOMEM;
+    for (size_t s = 0; s < model->steps_count; s++) {
+        if (!model->steps[s].warmup)
+            sorted[count++] = finding->step_ns[s];
+    }
+    qsort(sorted, count, sizeof *sorted, compare_u64);
+    uint64_t usual = count ? sorted[count / 2] : 0;
+    for (size_t s = 0; s < model->steps_count; s++) {
+        if (finding->step_ns[s] > usual && finding->step_ns[s] - usual > judge->explained_ns[s])
+            judge->explained_ns[s] = finding->step_ns[s] - usual;
+    }
+    free(sorted);
+    return 0;
+}
+
+int gw_finding_conclude(struct gw_finding *finding, struct gw_judge *judge, struct gw_verdict *verdict,
+                        const char *format, ...)
+{
+    char *sign = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    int ret = vasprintf(&sign, format, arguments) < 0 ? -ENOMEM : 0;
+    va_end(arguments);
+    if (ret < 0)
+        return ret;
+    verdict->per_step = (double)finding->count / fmax(judge->steps, 1);
+    for (size_t s = 0; s < judge->model->steps_count; s++)
+        verdict->steps_affected += finding->step_ns[s] > 0;
+    double bound = bound_of(finding, judge), saving = 0;
+    if (finding->count && !judge->gpu_timed) {
+        ret = gw_verdict_unknown(verdict, "%s, but what it costs needs GPU timing (record --gpu-timing=events)", sign);
+        goto end;
+    }
+    if (!finding->count || bound < judge->threshold_ns) {
+        ret = conclude_ruled_out(judge, verdict, finding->count ? bound : 0, sign, "it costs at most");
+        goto end;
+    }
+    if (!judge->replay) {
+        saving = fmin(bound, finding->direct_ns / fmax(judge->steps, 1));
+        if (judge->lost || saving < judge->threshold_ns)
+            ret = conclude_ruled_out(judge, verdict, bound, sign, "it costs at most");
+        else
+            ret = gw_verdict_confirm(verdict, judge, saving,
+                                     "%s; the replay does not reproduce this run, so the saving is a bound: the time "
+                                     "the GPU idles there",
+                                     sign);
+    } else if ((ret = replayed_saving(finding, judge, &saving)) < 0) {
+        goto end;
+    } else if (saving < judge->threshold_ns) {
+        ret = conclude_ruled_out(judge, verdict, fmax(saving, 0) + judge->noise_ns, sign,
+                                 "without it what comes next limits the step, so it costs at most");
+    } else {
+        ret = gw_verdict_confirm(verdict, judge, saving, "%s; without it a step would take %.3f ms instead of %.3f ms",
+                                 sign, (judge->mean_ns - saving) / 1e6, judge->mean_ns / 1e6);
+    }
+    if (ret == 0 && verdict->state == GW_CONFIRMED) {
+        ret = store_evidence(finding, judge, verdict);
+        if (ret == 0 && !finding->waits)
+            ret = note_explained(finding, judge);
+    }
+end:
+    free(sign);
+    return ret;
+}

@@ -1,0 +1,297 @@
+#include "analyzer/verdicts/judge.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyzer/verdicts/intervals.h"
+
+/* Share of launches that must return after their kernel for launches to count as blocking. */
+#define BLOCKING_SHARE 0.8
+/* The unchanged replay must come this near to the measured median step. */
+#define REPLAY_ERROR_PERCENT 2.0
+
+/* ---- facts ---- */
+
+/* Looks through the calls nested in a fact's: they follow it in order of begin, on its thread, one deeper. */
+static void look_inside(const struct gw_model *model, struct gw_fact *fact)
+{
+    const struct gw_call *outer = &model->calls[fact->call];
+    uint64_t compile_ns = 0;
+    for (size_t i = fact->call; i < model->calls_count && model->calls[i].begin_ns <= outer->end_ns; i++) {
+        const struct gw_call *call = &model->calls[i];
+        if (call->thread != outer->thread)
+            continue;
+        if (i != fact->call && call->depth <= 1)
+            break;
+        if (fact->detail == GW_NONE && call->detail_kind != GW_DETAIL_NONE && call->detail != GW_NONE)
+            fact->detail = (uint32_t)i;
+        if (i != fact->call && call->depth == 2 && gw_call_class(call->function) == GW_CALL_COMPILE)
+            compile_ns += call->end_ns - call->begin_ns;
+    }
+    fact->compile_ns = compile_ns < UINT32_MAX ? (uint32_t)compile_ns : UINT32_MAX;
+}
+
+static int make_facts(struct gw_judge *judge)
+{
+    const struct gw_model *model = judge->model;
+    size_t count = judge->host.thread_calls[model->threads_count];
+    judge->facts = calloc(count + 1, sizeof *judge->facts);
+    if (!judge->facts)
+        return -ENOMEM;
+    judge->facts_count = count;
+    for (uint32_t t = 0; t < model->threads_count; t++) {
+        size_t step = 0;
+        for (size_t i = judge->host.thread_calls[t]; i < judge->host.thread_calls[t + 1]; i++) {
+            struct gw_fact *fact = &judge->facts[i];
+            const struct gw_call *call = &model->calls[judge->host.calls[i]];
+            *fact = (struct gw_fact){.call = judge->host.calls[i], .step = GW_NONE, .detail = GW_NONE};
+            fact->cls = (uint8_t)gw_call_class(call->function);
+            while (step < model->steps_count && (model->steps[step].process < model->threads[t].process ||
+                                                 (model->steps[step].process == model->threads[t].process &&
+                                                  model->steps[step].end_ns <= call->begin_ns)))
+                step++;
+            if (step < model->steps_count && model->steps[step].process == model->threads[t].process &&
+                call->begin_ns >= model->steps[step].begin_ns && !model->steps[step].warmup)
+                fact->step = (uint32_t)step;
+            look_inside(model, fact);
+        }
+    }
+    return 0;
+}
+
+static const struct gw_call *detail_of(const struct gw_judge *judge, const struct gw_fact *fact,
+                                       enum gw_detail_kind kind)
+{
+    if (fact->detail == GW_NONE || judge->model->calls[fact->detail].detail_kind != kind)
+        return NULL;
+    return &judge->model->calls[fact->detail];
+}
+
+const struct gw_copy *gw_fact_copy(const struct gw_judge *judge, const struct gw_fact *fact)
+{
+    const struct gw_call *call = detail_of(judge, fact, GW_DETAIL_COPY);
+    return call ? &judge->model->copies[call->detail] : NULL;
+}
+
+const struct gw_memory *gw_fact_memory(const struct gw_judge *judge, const struct gw_fact *fact)
+{
+    const struct gw_call *call = detail_of(judge, fact, GW_DETAIL_MEMORY);
+    return call ? &judge->model->memories[call->detail] : NULL;
+}
+
+const struct gw_order *gw_fact_order(const struct gw_judge *judge, const struct gw_fact *fact)
+{
+    const struct gw_call *call = detail_of(judge, fact, GW_DETAIL_ORDER);
+    return call ? &judge->model->orders[call->detail] : NULL;
+}
+
+const struct gw_fact *gw_fact_before(const struct gw_judge *judge, const struct gw_fact *fact)
+{
+    if (fact == judge->facts)
+        return NULL;
+    const struct gw_model *model = judge->model;
+    return model->calls[fact[-1].call].thread == model->calls[fact->call].thread ? fact - 1 : NULL;
+}
+
+struct gw_fact *gw_fact_after(struct gw_judge *judge, const struct gw_fact *fact)
+{
+    size_t next = (size_t)(fact - judge->facts) + 1;
+    if (next >= judge->facts_count)
+        return NULL;
+    const struct gw_model *model = judge->model;
+    return model->calls[judge->facts[next].call].thread == model->calls[fact->call].thread ? &judge->facts[next] : NULL;
+}
+
+const struct gw_op *gw_fact_op(const struct gw_judge *judge, const struct gw_fact *fact)
+{
+    const struct gw_call_ops *ops = &judge->call_ops;
+    for (uint32_t i = ops->first[fact->call]; i < ops->first[fact->call + 1]; i++) {
+        if (gw_op_is_busy(&judge->model->ops[ops->list[i]]))
+            return &judge->model->ops[ops->list[i]];
+    }
+    return NULL;
+}
+
+uint64_t gw_fact_pause_ns(const struct gw_judge *judge, const struct gw_fact *fact, uint64_t *ret_blocked_ns)
+{
+    const struct gw_fact *before = gw_fact_before(judge, fact);
+    *ret_blocked_ns = 0;
+    if (!before)
+        return 0;
+    const struct gw_call *call = &judge->model->calls[fact->call];
+    uint64_t from = judge->model->calls[before->call].end_ns;
+    if (from >= call->begin_ns)
+        return 0;
+    *ret_blocked_ns = gw_host_blocked_ns(&judge->host, call->thread, from, call->begin_ns);
+    return call->begin_ns - from;
+}
+
+/* ---- measures of the run ---- */
+
+static int compare_doubles(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+static double median(double *values, size_t count)
+{
+    if (!count)
+        return 0;
+    qsort(values, count, sizeof *values, compare_doubles);
+    return values[count / 2];
+}
+
+/* The noise of a mean saving is the standard error of the mean step. The deviation comes from the median of absolute
+ * deviations, so that a fault in a few steps does not hide itself. */
+static int measure_steps(struct gw_judge *judge)
+{
+    const struct gw_model *model = judge->model;
+    double *lengths = calloc(model->steps_count + 1, sizeof *lengths);
+    size_t count = 0;
+    if (!lengths)
+        return -ENOMEM;
+    for (size_t s = 0; s < model->steps_count; s++) {
+        if (!model->steps[s].warmup)
+            lengths[count++] = (double)(model->steps[s].end_ns - model->steps[s].begin_ns);
+    }
+    for (size_t i = 0; i < count; i++)
+        judge->mean_ns += lengths[i] / (double)count;
+    judge->median_ns = median(lengths, count);
+    for (size_t i = 0; i < count; i++)
+        lengths[i] = fabs(lengths[i] - judge->median_ns);
+    judge->steps = (double)count;
+    judge->noise_ns = count ? 1.4826 * median(lengths, count) / sqrt((double)count) : 0;
+    judge->threshold_ns = fmax(0.005 * judge->mean_ns, 2 * judge->noise_ns);
+    free(lengths);
+    return 0;
+}
+
+static void measure_classes(struct gw_judge *judge)
+{
+    const struct gw_budget *budget = judge->budget;
+    double cells = 0;
+    for (size_t i = 0; i < budget->cells_count; i++) {
+        if (judge->model->steps[budget->cells[i].step].warmup)
+            continue;
+        cells++;
+        for (int c = 0; c < GW_CLASS_COUNT; c++)
+            judge->class_ns[c] += (double)budget->cells[i].ns[c];
+    }
+    for (int c = 0; c < GW_CLASS_COUNT; c++) {
+        judge->class_ns[c] /= fmax(cells, 1);
+        if (c >= GW_CLASS_IDLE_DEPENDENCY)
+            judge->idle_ns += judge->class_ns[c];
+    }
+    judge->unknown_ns = judge->class_ns[GW_CLASS_IDLE_UNKNOWN];
+}
+
+static int index_gaps(struct gw_judge *judge)
+{
+    size_t at = 0;
+    judge->device_gaps = calloc(judge->model->devices_count + 1, sizeof *judge->device_gaps);
+    if (!judge->device_gaps)
+        return -ENOMEM;
+    for (size_t d = 0; d <= judge->model->devices_count; d++) {
+        while (at < judge->budget->gaps_count && judge->budget->gaps[at].device < d)
+            at++;
+        judge->device_gaps[d] = at;
+    }
+    return 0;
+}
+
+static void find_losses(struct gw_judge *judge)
+{
+    const struct gw_model *model = judge->model;
+    for (size_t i = 0; i < model->losses_count; i++) {
+        for (size_t s = 0; s < model->steps_count && !judge->lost; s++)
+            judge->lost = !model->steps[s].warmup && model->losses[i].begin_ns < model->steps[s].end_ns &&
+                          model->losses[i].end_ns >= model->steps[s].begin_ns;
+    }
+}
+
+static void find_blocking_launches(struct gw_judge *judge)
+{
+    double launches = 0, waited = 0;
+    for (size_t i = 0; i < judge->facts_count; i++) {
+        const struct gw_fact *fact = &judge->facts[i];
+        const struct gw_op *op = gw_fact_op(judge, fact);
+        if (op)
+            judge->gpu_timed = true;
+        if (fact->step == GW_NONE || fact->cls != GW_CALL_LAUNCH || !op)
+            continue;
+        launches++;
+        waited += judge->model->calls[fact->call].end_ns >= op->end_ns && op->end_ns - op->start_ns > 3000;
+    }
+    judge->launch_wait_share = launches ? waited / launches : 0;
+}
+
+static int make_replay(struct gw_judge *judge)
+{
+    struct gw_replay *replay = NULL;
+    double *steps = NULL;
+    uint64_t *lengths = NULL;
+    judge->replay_error_percent = -1;
+    if (!judge->gpu_timed)
+        return 0;
+    int ret = gw_replay_create(&judge->host, &judge->call_ops, judge->launch_wait_share >= BLOCKING_SHARE, &replay);
+    if (ret < 0)
+        return ret == -ENODATA ? 0 : ret;
+    ret = -ENOMEM;
+    lengths = calloc(replay->steps + 1, sizeof *lengths);
+    steps = calloc(replay->steps + 1, sizeof *steps);
+    if (!lengths || !steps || gw_replay_run(replay, NULL, &judge->replay_mean_ns, lengths) < 0)
+        goto end;
+    for (uint32_t i = 0; i < replay->steps; i++)
+        steps[i] = (double)lengths[i];
+    double replayed = median(steps, replay->steps), measured = 0;
+    size_t count = 0;
+    for (size_t s = 0; s < judge->model->steps_count; s++) {
+        if (replay->step_nodes[s] != GW_NONE)
+            steps[count++] = (double)(judge->model->steps[s].end_ns - judge->model->steps[s].begin_ns);
+    }
+    measured = median(steps, count);
+    judge->replay_error_percent = measured > 0 ? 100 * fabs(replayed - measured) / measured : 100;
+    if (judge->replay_error_percent <= REPLAY_ERROR_PERCENT) {
+        judge->replay = replay;
+        replay = NULL;
+    }
+    ret = 0;
+end:
+    gw_replay_destroy(replay);
+    free(lengths);
+    free(steps);
+    return ret;
+}
+
+int gw_judge_init(struct gw_judge *ret_judge, const struct gw_model *model, const struct gw_budget *budget)
+{
+    struct gw_judge *judge = ret_judge;
+    *judge = (struct gw_judge){.model = model, .budget = budget};
+    int ret = -ENOMEM;
+    judge->explained_ns = calloc(model->steps_count + 1, sizeof *judge->explained_ns);
+    if (!judge->explained_ns || (ret = gw_host_init(&judge->host, model)) < 0 ||
+        (ret = gw_call_ops_init(&judge->call_ops, model)) < 0 || (ret = make_facts(judge)) < 0 ||
+        (ret = measure_steps(judge)) < 0 || (ret = index_gaps(judge)) < 0)
+        goto end;
+    measure_classes(judge);
+    find_losses(judge);
+    find_blocking_launches(judge);
+    ret = make_replay(judge);
+end:
+    if (ret < 0)
+        gw_judge_release(judge);
+    return ret;
+}
+
+void gw_judge_release(struct gw_judge *judge)
+{
+    gw_replay_destroy(judge->replay);
+    gw_call_ops_release(&judge->call_ops);
+    gw_host_release(&judge->host);
+    free(judge->facts);
+    free(judge->device_gaps);
+    free(judge->explained_ns);
+    *judge = (struct gw_judge){0};
+}

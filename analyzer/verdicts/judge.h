@@ -1,0 +1,115 @@
+/*
+ * What judges share: facts on each outermost call of the analysed steps, and how a suspicion becomes a verdict.
+ *
+ * A judge marks the calls a repair would change, then concludes: the bound of what they can cost, the replay of the
+ * repaired graph where the bound is worth it, and from these confirmed, ruled out or unknown.
+ */
+#ifndef GW_ANALYZER_VERDICTS_JUDGE_H
+#define GW_ANALYZER_VERDICTS_JUDGE_H
+
+#include "analyzer/verdicts/call_ops.h"
+#include "analyzer/verdicts/host.h"
+#include "analyzer/verdicts/replay.h"
+#include "analyzer/verdicts/verdicts.h"
+
+/* An outermost call. Facts are grouped by thread, in order of begin, for the whole trace. */
+struct gw_fact {
+    uint32_t call;
+    uint32_t step;       /* the analysed step it begins in, GW_NONE for none */
+    uint32_t detail;     /* the call that holds its typed arguments: itself or one nested in it; GW_NONE */
+    uint32_t compile_ns; /* in loads nested in it, saturating */
+    uint8_t cls;         /* enum gw_call_class */
+    bool claimed;        /* explained by host-sync: not counted again as device-sync or tiny-copies */
+};
+
+struct gw_judge {
+    const struct gw_model *model;
+    const struct gw_budget *budget;
+    struct gw_host host;
+    struct gw_call_ops call_ops;
+    GW_ARRAY(struct gw_fact, facts);
+    size_t *device_gaps; /* gaps of device d lie in [device_gaps[d], device_gaps[d + 1]) of budget->gaps */
+    double steps;        /* analysed */
+    double mean_ns, median_ns, noise_ns, threshold_ns; /* of a step */
+    double class_ns[GW_CLASS_COUNT];                   /* mean per analysed step, mean over devices */
+    double idle_ns;                                    /* of all idle classes */
+    double unknown_ns;                                 /* of idle_unknown */
+    bool gpu_timed;                                    /* some operation has times */
+    bool lost;                                         /* events were lost within the analysed steps */
+    double launch_wait_share;                          /* of launches that returned after their kernel */
+    struct gw_replay *replay;                          /* NULL: none, or it does not reproduce the measured steps */
+    double replay_mean_ns;                             /* of the unchanged replay */
+    double replay_error_percent;                       /* negative: no replay was made */
+    uint64_t *explained_ns; /* by step: the most that one confirmed verdict makes it longer than usual */
+};
+
+int gw_judge_init(struct gw_judge *ret_judge, const struct gw_model *model, const struct gw_budget *budget);
+void gw_judge_release(struct gw_judge *judge);
+
+/* Typed arguments of a fact, NULL when it has none of that kind. */
+const struct gw_copy *gw_fact_copy(const struct gw_judge *judge, const struct gw_fact *fact);
+const struct gw_memory *gw_fact_memory(const struct gw_judge *judge, const struct gw_fact *fact);
+const struct gw_order *gw_fact_order(const struct gw_judge *judge, const struct gw_fact *fact);
+
+/* The fact before or after on the same thread, or NULL. */
+const struct gw_fact *gw_fact_before(const struct gw_judge *judge, const struct gw_fact *fact);
+struct gw_fact *gw_fact_after(struct gw_judge *judge, const struct gw_fact *fact);
+
+/* The first operation a fact enqueued that has times, or NULL. */
+const struct gw_op *gw_fact_op(const struct gw_judge *judge, const struct gw_fact *fact);
+
+/* Time outside CUDA before the call on its thread: all of it, and the part off the CPU. */
+uint64_t gw_fact_pause_ns(const struct gw_judge *judge, const struct gw_fact *fact, uint64_t *ret_blocked_ns);
+
+/* ---- a suspicion being made into a verdict ---- */
+
+struct gw_finding {
+    uint8_t *edits;        /* by call of the model: GW_EDIT_* */
+    uint64_t *step_ns;     /* by step: what the marked calls explain of it */
+    double host_ns, op_ns; /* sums over marks: time of calls and pauses, time of operations */
+    double direct_ns;      /* idle time of a device within and right after the marked calls */
+    double cap_ns;         /* no more than this per step, whatever the replay says; negative: no cap */
+    uint64_t count;        /* occurrences */
+    bool waits;            /* the marked calls wait for the device: long ones do not explain a slow step */
+    uint32_t calls[GW_EVIDENCE_MAX];
+    uint64_t evidence_t_ns[GW_EVIDENCE_MAX], evidence_ns[GW_EVIDENCE_MAX];
+    uint32_t evidence_count;
+};
+
+/* Returns 0 or -ENOMEM. */
+int gw_finding_init(struct gw_finding *ret_finding, const struct gw_judge *judge);
+void gw_finding_release(struct gw_finding *finding);
+
+/* Marks a call of an analysed step as an occurrence that edit would mend. */
+void gw_finding_mark(struct gw_finding *finding, const struct gw_judge *judge, const struct gw_fact *fact,
+                     uint8_t edit);
+
+/* Adds an edit to a call without counting an occurrence. */
+void gw_finding_edit(struct gw_finding *finding, const struct gw_judge *judge, const struct gw_fact *fact,
+                     uint8_t edit);
+
+/* Offers evidence; the longest GW_EVIDENCE_MAX are kept. */
+void gw_finding_evidence(struct gw_finding *finding, uint64_t t_ns, uint64_t duration_ns, uint32_t call);
+
+/* Makes the verdict. sign: what was seen, in numbers, without a full stop, printf-like. Returns 0 or -ENOMEM. */
+int gw_finding_conclude(struct gw_finding *finding, struct gw_judge *judge, struct gw_verdict *verdict,
+                        const char *sign, ...) __attribute__((format(printf, 4, 5)));
+
+/* Verdicts made without a finding. why is printf-like. Each returns 0 or -ENOMEM. */
+int gw_verdict_rule_out(struct gw_verdict *verdict, double bound_ns, const char *why, ...)
+    __attribute__((format(printf, 3, 4)));
+int gw_verdict_unknown(struct gw_verdict *verdict, const char *why, ...) __attribute__((format(printf, 2, 3)));
+int gw_verdict_confirm(struct gw_verdict *verdict, const struct gw_judge *judge, double saving_ns, const char *why, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* One line on a call for a person: its name, bytes or kernel. The caller frees; NULL: no memory. */
+char *gw_describe_call(const struct gw_judge *judge, uint32_t call);
+
+/* A judge fills state, numbers, evidence and why of a verdict whose id and suspect are set. Returns 0 or -ENOMEM. */
+typedef int gw_judge_function(struct gw_judge *judge, struct gw_verdict *verdict);
+
+#define GW_VERDICT(id, judge, suspect, fix, explanation) gw_judge_function gw_judge_##judge;
+#include "analyzer/verdicts/verdicts.def"
+#undef GW_VERDICT
+
+#endif

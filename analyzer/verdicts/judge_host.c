@@ -1,0 +1,183 @@
+/*
+ * Judges of the thread that feeds the GPU: busy, asleep, or paying for launches and queries.
+ */
+#include <string.h>
+
+#include "analyzer/verdicts/judge.h"
+#include "shim/api/functions.h"
+
+#define SLEEP_LEAST_NS 20000u
+#define QUERY_LEAST_NS 10000u
+#define TINY_KERNEL_NS 50000u
+#define TINY_KERNELS_A_STEP 10.0
+
+static double a_step(const struct gw_judge *judge, double count)
+{
+    return count / (judge->steps > 0 ? judge->steps : 1);
+}
+
+int gw_judge_dispatch_bound(struct gw_judge *judge, struct gw_verdict *verdict)
+{
+    struct gw_finding finding;
+    double host = judge->class_ns[GW_CLASS_IDLE_HOST], waited = 0, kernels = 0;
+    int ret = gw_finding_init(&finding, judge);
+    if (ret < 0)
+        return ret;
+    for (size_t i = 0; i < judge->facts_count; i++) {
+        const struct gw_fact *fact = &judge->facts[i], *before = gw_fact_before(judge, fact);
+        uint64_t blocked = 0, pause = gw_fact_pause_ns(judge, fact, &blocked);
+        /* A pause belongs to the step its preceding call is in: the next step begins at its own first call. */
+        if (before && before->step != GW_NONE && pause > blocked)
+            gw_finding_mark(&finding, judge, fact, GW_EDIT_NO_THINK);
+        const struct gw_op *op = fact->step != GW_NONE && fact->cls == GW_CALL_LAUNCH ? gw_fact_op(judge, fact) : NULL;
+        if (!op)
+            continue;
+        kernels++;
+        waited += op->start_ns <
+                  judge->model->calls[fact->call].begin_ns + 2 * judge->budget->launch_latency_ns + op->error_ns;
+    }
+    finding.count = 0; /* pauses are not occurrences: idle intervals they cause are */
+    for (size_t i = 0; i < judge->budget->gaps_count; i++) {
+        const struct gw_gap *gap = &judge->budget->gaps[i];
+        finding.count += gap->cls == GW_CLASS_IDLE_HOST;
+    }
+    ret = gw_finding_conclude(&finding, judge, verdict,
+                              "the GPU idles %.3f ms a step while the host is busy between CUDA calls, and %.0f %% of "
+                              "the kernels start as soon as they are launched",
+                              host / 1e6, kernels > 0 ? 100 * waited / kernels : 0);
+    gw_finding_release(&finding);
+    return ret;
+}
+
+int gw_judge_small_kernels(struct gw_judge *judge, struct gw_verdict *verdict)
+{
+    struct gw_finding finding;
+    double tiny = 0, kernel_ns = 0, call_ns = 0;
+    int ret = gw_finding_init(&finding, judge);
+    if (ret < 0)
+        return ret;
+    for (int pass = 0; pass < 2; pass++) {
+        bool train = false;
+        for (size_t i = 0; i < judge->facts_count; i++) {
+            const struct gw_fact *fact = &judge->facts[i];
+            const struct gw_call *call = &judge->model->calls[fact->call];
+            const struct gw_op *op = gw_fact_op(judge, fact);
+            if (fact->step == GW_NONE || (fact->cls != GW_CALL_LAUNCH && fact->cls != GW_CALL_OTHER))
+                train = false;
+            if (fact->step == GW_NONE || fact->cls != GW_CALL_LAUNCH || !op || op->kind != GW_OP_KERNEL)
+                continue;
+            uint64_t length = op->end_ns - op->start_ns, cost = call->end_ns - call->begin_ns;
+            uint64_t blocked = 0, pause = gw_fact_pause_ns(judge, fact, &blocked);
+            if (length > TINY_KERNEL_NS || length > cost + pause)
+                continue;
+            if (pass == 0) {
+                tiny++;
+                kernel_ns += (double)length;
+                call_ns += (double)cost;
+            } else if (train) {
+                gw_finding_mark(&finding, judge, fact, GW_EDIT_DROP);
+            }
+            train = true;
+        }
+        if (a_step(judge, tiny) < TINY_KERNELS_A_STEP)
+            break;
+    }
+    ret = gw_finding_conclude(&finding, judge, verdict,
+                              "%.1f launches a step take the host longer than their kernel the GPU (on average %.1f us "
+                              "in the call for a kernel of %.1f us)",
+                              a_step(judge, tiny), tiny > 0 ? call_ns / tiny / 1e3 : 0,
+                              tiny > 0 ? kernel_ns / tiny / 1e3 : 0);
+    gw_finding_release(&finding);
+    return ret;
+}
+
+/* True when the sleep before this call held back the head of a step: what is enqueued next begins one, or uploads its
+ * data before its first kernel. */
+static bool is_step_head(struct gw_judge *judge, const struct gw_fact *fact)
+{
+    const struct gw_model *model = judge->model;
+    const struct gw_fact *next = fact;
+    while (next && judge->call_ops.first[next->call] == judge->call_ops.first[next->call + 1])
+        next = gw_fact_after(judge, next);
+    if (!next || next->step == GW_NONE)
+        return false;
+    const struct gw_step *step = &model->steps[next->step];
+    if (model->calls[next->call].begin_ns == step->begin_ns)
+        return true;
+    for (uint32_t i = 0; i < step->op_count && next->cls == GW_CALL_COPY; i++) {
+        const struct gw_op *op = &model->ops[model->process_ops[step->first_op + i]];
+        if (op->outer_call == next->call)
+            return true;
+        if (op->kind == GW_OP_KERNEL || op->kind == GW_OP_GRAPH)
+            return false;
+    }
+    return false;
+}
+
+/* True when another thread of the process handed over to this one: its sleep is a wait for that thread's work. */
+static bool is_handover(const struct gw_judge *judge, const struct gw_fact *fact)
+{
+    if (!judge->replay)
+        return false;
+    uint32_t node = judge->replay->node_of_call[fact->call];
+    return node != GW_NONE && judge->replay->nodes[node].handed_by != GW_NONE;
+}
+
+static int judge_sleep(struct gw_judge *judge, struct gw_verdict *verdict, bool head)
+{
+    struct gw_finding finding;
+    double asleep_ns = 0;
+    int ret = gw_finding_init(&finding, judge);
+    if (ret < 0)
+        return ret;
+    for (size_t i = 0; i < judge->facts_count; i++) {
+        const struct gw_fact *fact = &judge->facts[i], *before = gw_fact_before(judge, fact);
+        if (!before || before->step == GW_NONE)
+            continue;
+        uint64_t blocked = 0;
+        gw_fact_pause_ns(judge, fact, &blocked);
+        if (blocked < SLEEP_LEAST_NS || is_handover(judge, fact) || is_step_head(judge, fact) != head)
+            continue;
+        asleep_ns += (double)blocked;
+        gw_finding_mark(&finding, judge, fact, GW_EDIT_NO_BLOCK);
+    }
+    ret = gw_finding_conclude(&finding, judge, verdict,
+                              head ? "the dispatching thread sleeps %.3f ms a step before the step's first work"
+                                   : "the dispatching thread sleeps %.3f ms within a step",
+                              a_step(judge, asleep_ns) / 1e6);
+    gw_finding_release(&finding);
+    return ret;
+}
+
+int gw_judge_input_starved(struct gw_judge *judge, struct gw_verdict *verdict)
+{
+    return judge_sleep(judge, verdict, true);
+}
+
+int gw_judge_host_blocked(struct gw_judge *judge, struct gw_verdict *verdict)
+{
+    return judge_sleep(judge, verdict, false);
+}
+
+int gw_judge_slow_query(struct gw_judge *judge, struct gw_verdict *verdict)
+{
+    struct gw_finding finding;
+    double query_ns = 0;
+    int ret = gw_finding_init(&finding, judge);
+    if (ret < 0)
+        return ret;
+    for (size_t i = 0; i < judge->facts_count; i++) {
+        const struct gw_fact *fact = &judge->facts[i];
+        const struct gw_call *call = &judge->model->calls[fact->call];
+        const char *name = gw_function_name(call->function);
+        if (fact->step == GW_NONE || fact->cls != GW_CALL_OTHER || call->end_ns - call->begin_ns < QUERY_LEAST_NS ||
+            (!strstr(name, "Get") && !strstr(name, "Query")))
+            continue;
+        query_ns += (double)(call->end_ns - call->begin_ns);
+        gw_finding_mark(&finding, judge, fact, GW_EDIT_DROP);
+    }
+    ret = gw_finding_conclude(&finding, judge, verdict, "%.2f slow queries a step take %.3f ms",
+                              a_step(judge, (double)finding.count), a_step(judge, query_ns) / 1e6);
+    gw_finding_release(&finding);
+    return ret;
+}

@@ -1,0 +1,79 @@
+/*
+ * Judges of the order of work on the device: streams, the legacy default stream, event waits.
+ */
+#include "analyzer/verdicts/judge.h"
+
+#define LARGE_BYTES 65536u
+
+static double a_step(const struct gw_judge *judge, double count)
+{
+    return count / (judge->steps > 0 ? judge->steps : 1);
+}
+
+/* True when the device of this stream also has another stream with work: the legacy stream's joins matter then. */
+static bool has_company(const struct gw_model *model, uint32_t stream)
+{
+    for (uint32_t s = 0; s < model->streams_count; s++) {
+        if (s != stream && model->streams[s].device == model->streams[stream].device && model->streams[s].op_count &&
+            !(model->streams[s].flags & GW_STREAM_NON_BLOCKING))
+            return true;
+    }
+    return false;
+}
+
+int gw_judge_stream_serialised(struct gw_judge *judge, struct gw_verdict *verdict)
+{
+    struct gw_finding finding;
+    double copies = 0, joins = 0;
+    int ret = gw_finding_init(&finding, judge);
+    if (ret < 0)
+        return ret;
+    for (size_t i = 0; i < judge->facts_count; i++) {
+        const struct gw_fact *fact = &judge->facts[i];
+        const struct gw_copy *copy = fact->cls == GW_CALL_COPY ? gw_fact_copy(judge, fact) : NULL;
+        const struct gw_op *op = gw_fact_op(judge, fact);
+        if (fact->step == GW_NONE || !op || fact->claimed)
+            continue;
+        if (copy && copy->direction == GW_COPY_H2D && !copy->blocking && copy->src_kind == GW_HOST_PINNED &&
+            copy->size_bytes >= LARGE_BYTES) {
+            copies++;
+            gw_finding_mark(&finding, judge, fact, GW_EDIT_OTHER_STREAM);
+        } else if (judge->model->streams[op->stream].flags & GW_STREAM_LEGACY &&
+                   has_company(judge->model, op->stream)) {
+            joins++;
+            gw_finding_mark(&finding, judge, fact, GW_EDIT_NO_ORDER);
+        }
+    }
+    finding.cap_ns = judge->idle_ns + judge->class_ns[GW_CLASS_COPY_H2D];
+    ret =
+        gw_finding_conclude(&finding, judge, verdict,
+                            "%.1f large uploads a step queue behind other work of their stream and %.1f operations use "
+                            "the legacy default stream beside others; the GPU only uploads for %.3f ms",
+                            a_step(judge, copies), a_step(judge, joins), judge->class_ns[GW_CLASS_COPY_H2D] / 1e6);
+    gw_finding_release(&finding);
+    return ret;
+}
+
+int gw_judge_dependency_stall(struct gw_judge *judge, struct gw_verdict *verdict)
+{
+    struct gw_finding finding;
+    double stalled = judge->class_ns[GW_CLASS_IDLE_DEPENDENCY];
+    int ret = gw_finding_init(&finding, judge);
+    if (ret < 0)
+        return ret;
+    for (size_t i = 0; i < judge->facts_count; i++) {
+        const struct gw_fact *fact = &judge->facts[i];
+        const struct gw_order *order = gw_fact_order(judge, fact);
+        if (fact->step != GW_NONE && order && order->what == GW_ORDER_STREAM_WAIT_EVENT)
+            gw_finding_mark(&finding, judge, fact, GW_EDIT_NO_ORDER);
+    }
+    finding.cap_ns = stalled;
+    finding.host_ns = stalled * judge->steps;
+    finding.direct_ns = stalled * judge->steps;
+    ret =
+        gw_finding_conclude(&finding, judge, verdict,
+                            "%.1f event waits a step; the GPU idles %.3f ms with work queued that waits for other work",
+                            a_step(judge, (double)finding.count), stalled / 1e6);
+    gw_finding_release(&finding);
+    return ret;
+}

@@ -1,0 +1,327 @@
+/*
+ * Judges of the run as a whole: slow steps, several devices, other processes, communication.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/verdicts/intervals.h"
+#include "analyzer/verdicts/judge.h"
+
+/* A slow step costs more than the median one by this share of it and by this many robust deviations. */
+#define SLOW_SHARE 0.1
+#define SLOW_DEVIATIONS 6.0
+/* More slow steps than this are the rule, not hiccups. */
+#define SLOW_STEPS_SHARE 0.25
+
+static int compare_doubles(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+static double median(const double *values, const struct gw_model *model, double *scratch)
+{
+    size_t count = 0;
+    for (size_t s = 0; s < model->steps_count; s++) {
+        if (!model->steps[s].warmup)
+            scratch[count++] = values[s];
+    }
+    qsort(scratch, count, sizeof *scratch, compare_doubles);
+    return count ? scratch[count / 2] : 0;
+}
+
+/* What each step costs the devices: their idle time in it, and the time of the operations it enqueued. A host that runs
+ * ahead makes steps long or short without costing anything, so their length on the host will not do. */
+static void measure_costs(const struct gw_judge *judge, double *costs)
+{
+    const struct gw_model *model = judge->model;
+    double devices = fmax((double)model->devices_count / fmax((double)model->processes_count, 1), 1);
+    for (size_t i = 0; i < judge->budget->cells_count; i++) {
+        const struct gw_step_budget *cell = &judge->budget->cells[i];
+        for (int c = GW_CLASS_IDLE_DEPENDENCY; c < GW_CLASS_COUNT; c++)
+            costs[cell->step] += (double)cell->ns[c] / devices;
+    }
+    for (size_t i = 0; i < judge->facts_count; i++) {
+        const struct gw_fact *fact = &judge->facts[i];
+        for (uint32_t o = judge->call_ops.first[fact->call];
+             fact->step != GW_NONE && o < judge->call_ops.first[fact->call + 1]; o++) {
+            const struct gw_op *op = &model->ops[judge->call_ops.list[o]];
+            if (gw_op_is_busy(op))
+                costs[fact->step] += (double)(op->end_ns - op->start_ns) / devices;
+        }
+    }
+}
+
+/* The idle class whose time in the slow steps exceeds that in the others most, per slow step; GW_CLASS_COMPUTE when it
+ * is less than half of excess_ns, so that longer operations are what differs. */
+static enum gw_class what_differs(const struct gw_judge *judge, const uint8_t *slow, double excess_ns)
+{
+    double in[GW_CLASS_COUNT] = {0}, out[GW_CLASS_COUNT] = {0}, in_count = 0, out_count = 0;
+    for (size_t i = 0; i < judge->budget->cells_count; i++) {
+        const struct gw_step_budget *cell = &judge->budget->cells[i];
+        if (judge->model->steps[cell->step].warmup)
+            continue;
+        bool is_slow = slow[cell->step];
+        in_count += is_slow;
+        out_count += !is_slow;
+        for (int c = 0; c < GW_CLASS_COUNT; c++)
+            (is_slow ? in : out)[c] += (double)cell->ns[c];
+    }
+    int most = GW_CLASS_IDLE_DEPENDENCY;
+    for (int c = GW_CLASS_IDLE_DEPENDENCY; c < GW_CLASS_COUNT; c++) {
+        in[c] = in[c] / fmax(in_count, 1) - out[c] / fmax(out_count, 1);
+        if (in[c] > in[most])
+            most = c;
+    }
+    return in[most] >= 0.5 * excess_ns ? (enum gw_class)most : GW_CLASS_COMPUTE;
+}
+
+static int add_slow_step(struct gw_verdict *verdict, const struct gw_step *step)
+{
+    if (verdict->evidence_count == GW_EVIDENCE_MAX)
+        return 0;
+    struct gw_evidence *evidence = &verdict->evidence[verdict->evidence_count];
+    if (asprintf(&evidence->what, "step %u", step->number) < 0) {
+        evidence->what = NULL;
+        return -ENOMEM;
+    }
+    evidence->t_ns = step->begin_ns;
+    evidence->duration_ns = step->end_ns - step->begin_ns;
+    verdict->evidence_count++;
+    return 0;
+}
+
+int gw_judge_hiccup(struct gw_judge *judge, struct gw_verdict *verdict)
+{
+    const struct gw_model *model = judge->model;
+    double excess = 0, all_excess = 0;
+    uint32_t count = 0;
+    int ret = -ENOMEM;
+    uint8_t *slow = calloc(model->steps_count + 1, 1);
+    double *costs = calloc(3 * (model->steps_count + 1), sizeof *costs);
+    if (!slow || !costs)
+        goto end;
+    double *away = costs + model->steps_count + 1, *scratch = away + model->steps_count + 1;
+    measure_costs(judge, costs);
+    double usual = median(costs, model, scratch);
+    for (size_t s = 0; s < model->steps_count; s++)
+        away[s] = fabs(costs[s] - usual);
+    double limit = fmax(SLOW_SHARE * usual, SLOW_DEVIATIONS * 1.4826 * median(away, model, scratch));
+    for (size_t s = 0; s < model->steps_count; s++) {
+        double over = costs[s] - usual;
+        if (model->steps[s].warmup || over <= limit)
+            continue;
+        all_excess += over;
+        if (over - (double)judge->explained_ns[s] <= limit)
+            continue; /* another verdict explains it */
+        slow[s] = 1;
+        count++;
+        excess += over - (double)judge->explained_ns[s];
+    }
+    double saving = excess / fmax(judge->steps, 1);
+    verdict->per_step = count / fmax(judge->steps, 1);
+    verdict->steps_affected = count;
+    if (!judge->gpu_timed) {
+        ret = gw_verdict_unknown(verdict, "needs GPU timing (record --gpu-timing=events)");
+        goto end;
+    }
+    if (saving < judge->threshold_ns || count > SLOW_STEPS_SHARE * judge->steps) {
+        ret =
+            gw_verdict_rule_out(verdict, saving,
+                                "%u of %.0f steps cost the GPU much more than the median one and are not explained by "
+                                "another verdict; all slow steps together cost %.3f ms a step",
+                                count, judge->steps, all_excess / fmax(judge->steps, 1) / 1e6);
+        goto end;
+    }
+    enum gw_class cls = what_differs(judge, slow, excess / count);
+    ret =
+        gw_verdict_confirm(verdict, judge, saving,
+                           "%u of %.0f steps cost the GPU %.3f ms more than the median one; what differs most is %s%s",
+                           count, judge->steps, excess / count / 1e6,
+                           cls == GW_CLASS_COMPUTE ? "the time of the operations themselves" : "idle time: ",
+                           cls == GW_CLASS_COMPUTE ? "" : gw_class_words(cls));
+    for (size_t s = 0; s < model->steps_count && ret == 0; s++) {
+        if (slow[s])
+            ret = add_slow_step(verdict, &model->steps[s]);
+    }
+end:
+    free(slow);
+    free(costs);
+    return ret;
+}
+
+/* ---- several devices ---- */
+
+/* Mean busy time per analysed step of each device; the caller frees. NULL: no memory. */
+static double *busy_by_device(const struct gw_judge *judge)
+{
+    double *busy = calloc(judge->model->devices_count + 1, sizeof *busy);
+    for (size_t i = 0; busy && i < judge->budget->cells_count; i++) {
+        const struct gw_step_budget *cell = &judge->budget->cells[i];
+        if (judge->model->steps[cell->step].warmup)
+            continue;
+        for (int c = 0; c < GW_CLASS_IDLE_DEPENDENCY; c++)
+            busy[cell->device] += (double)cell->ns[c] / fmax(judge->steps, 1);
+    }
+    return busy;
+}
+
+int gw_judge_imbalance(struct gw_judge *judge, struct gw_verdict *verdict)
+{
+    size_t devices = judge->model->devices_count, used = 0;
+    double most = 0, sum = 0;
+    if (devices < 2)
+        return gw_verdict_rule_out(verdict, 0, "the run uses one device");
+    if (!judge->gpu_timed)
+        return gw_verdict_unknown(verdict, "needs GPU timing (record --gpu-timing=events)");
+    double *busy = busy_by_device(judge);
+    if (!busy)
+        return -ENOMEM;
+    for (size_t d = 0; d < devices; d++) {
+        if (busy[d] < 0.01 * judge->mean_ns / (double)devices)
+            continue;
+        used++;
+        sum += busy[d];
+        most = fmax(most, busy[d]);
+    }
+    free(busy);
+    double saving = used ? most - sum / (double)used : 0;
+    if (used < 2 || saving < judge->threshold_ns)
+        return gw_verdict_rule_out(verdict, saving,
+                                   "the busiest of %zu working devices is busy %.3f ms a step more than "
+                                   "their mean",
+                                   used, saving / 1e6);
+    return gw_verdict_confirm(
+        verdict, judge, saving,
+        "the busiest of %zu working devices is busy %.3f ms a step, their mean is %.3f ms; balanced "
+        "work saves at most the difference",
+        used, most / 1e6, sum / (double)used / 1e6);
+}
+
+int gw_judge_idle_device(struct gw_judge *judge, struct gw_verdict *verdict)
+{
+    size_t devices = judge->model->devices_count, unused = 0;
+    double sum = 0;
+    uint32_t first = GW_NONE;
+    if (devices < 2)
+        return gw_verdict_unknown(verdict, "the run opened %s device; whether others were visible is not recorded",
+                                  devices ? "one" : "no");
+    if (!judge->gpu_timed)
+        return gw_verdict_unknown(verdict, "needs GPU timing (record --gpu-timing=events)");
+    double *busy = busy_by_device(judge);
+    if (!busy)
+        return -ENOMEM;
+    for (uint32_t d = 0; d < devices; d++) {
+        sum += busy[d];
+        if (busy[d] >= 0.01 * judge->mean_ns / (double)devices)
+            continue;
+        unused++;
+        first = first == GW_NONE ? d : first;
+    }
+    free(busy);
+    double saving = sum / (double)(devices - unused ? devices - unused : 1) * (double)unused / (double)devices;
+    if (!unused || saving < judge->threshold_ns)
+        return gw_verdict_rule_out(verdict, unused ? saving : 0, "%zu of %zu opened devices work in the analysed steps",
+                                   devices - unused, devices);
+    verdict->device = first;
+    verdict->process = judge->model->devices[first].process;
+    return gw_verdict_confirm(verdict, judge, saving,
+                              "%zu of %zu opened devices do no work in the analysed steps; if the work could be split "
+                              "evenly a step would be shorter by at most this",
+                              unused, devices);
+}
+
+/* ---- the same kernel at different speeds ---- */
+
+struct kernel_time {
+    uint32_t name;
+    double ns;
+};
+
+static int compare_kernel_times(const void *left, const void *right)
+{
+    const struct kernel_time *a = left, *b = right;
+    if (a->name != b->name)
+        return a->name < b->name ? -1 : 1;
+    return a->ns < b->ns ? -1 : a->ns > b->ns;
+}
+
+int gw_judge_shared_gpu(struct gw_judge *judge, struct gw_verdict *verdict)
+{
+    struct kernel_time *times = calloc(judge->model->ops_count + 1, sizeof *times);
+    size_t count = 0;
+    double slower = 0;
+    if (!times)
+        return -ENOMEM;
+    for (size_t i = 0; i < judge->facts_count; i++) {
+        const struct gw_op *op = judge->facts[i].step != GW_NONE ? gw_fact_op(judge, &judge->facts[i]) : NULL;
+        if (op && op->kind == GW_OP_KERNEL && op->name != GW_NONE && count < judge->model->ops_count)
+            times[count++] = (struct kernel_time){op->name, (double)(op->end_ns - op->start_ns)};
+    }
+    qsort(times, count, sizeof *times, compare_kernel_times);
+    for (size_t from = 0; from < count;) {
+        size_t to = from;
+        while (to < count && times[to].name == times[from].name)
+            to++;
+        /* Above the upper quartile by more than half: one name can stand for several sizes of work. */
+        double usual = times[from + (to - from) * 3 / 4].ns;
+        for (size_t i = from; i < to; i++)
+            slower += times[i].ns > 1.5 * usual ? times[i].ns - usual : 0;
+        from = to;
+    }
+    free(times);
+    if (!judge->gpu_timed)
+        return gw_verdict_unknown(verdict, "needs GPU timing (record --gpu-timing=events)");
+    slower /= fmax(judge->steps, 1);
+    if (slower < judge->threshold_ns)
+        return gw_verdict_rule_out(verdict, slower,
+                                   "kernels that are slower than usual for their name cost %.3f ms of a "
+                                   "step in all",
+                                   slower / 1e6);
+    return gw_verdict_unknown(
+        verdict,
+        "kernels are at times slower than usual for their name, %.3f ms of a step in all; whether "
+        "another process ran then needs a recording of that process too",
+        slower / 1e6);
+}
+
+/* ---- communication, and what needs more than one run ---- */
+
+static int judge_communication(const struct gw_judge *judge, struct gw_verdict *verdict, const char *needed)
+{
+    size_t collectives = 0;
+    for (size_t i = 0; i < judge->model->ops_count; i++)
+        collectives += judge->model->ops[i].kind == GW_OP_COMM;
+    for (size_t i = 0; i < judge->facts_count && !collectives; i++)
+        collectives += judge->facts[i].cls == GW_CALL_COMM;
+    if (!collectives)
+        return gw_verdict_rule_out(verdict, 0, "no communication in this run");
+    return gw_verdict_unknown(verdict, "%s; exposed communication is %.3f ms of a step", needed,
+                              judge->class_ns[GW_CLASS_COMM_EXPOSED] / 1e6);
+}
+
+#define COMMUNICATION_JUDGE(name, needed)                                                                              \
+    int gw_judge_##name(struct gw_judge *judge, struct gw_verdict *verdict)                                            \
+    {                                                                                                                  \
+        return judge_communication(judge, verdict, needed);                                                            \
+    }
+
+COMMUNICATION_JUDGE(comm_exposed, "needs the arguments of the collectives to tell what could be hidden")
+COMMUNICATION_JUDGE(comm_redundant, "needs the sizes of the collectives")
+COMMUNICATION_JUDGE(comm_tiny, "needs the sizes of the collectives")
+COMMUNICATION_JUDGE(comm_serialised, "needs the arguments of the collectives to tell what they depend on")
+COMMUNICATION_JUDGE(comm_slow_link, "needs the sizes of the collectives and the traces of all ranks")
+COMMUNICATION_JUDGE(comm_init, "needs the calls that create communicators")
+COMMUNICATION_JUDGE(comm_contention, "needs the same kernels with and without communication beside them")
+COMMUNICATION_JUDGE(straggler, "needs the traces of all ranks, matched by collective")
+COMMUNICATION_JUDGE(pipeline_bubble, "needs the traces of all ranks, matched by collective")
+COMMUNICATION_JUDGE(comm_bound, "needs the sizes of the collectives")
+
+int gw_judge_scaling(struct gw_judge *judge, struct gw_verdict *verdict)
+{
+    (void)judge;
+    return gw_verdict_unknown(verdict, "needs two runs: gpuwitness diff RUN-ON-ONE-DEVICE RUN-ON-SEVERAL");
+}

@@ -1,0 +1,92 @@
+/*
+ * The replay: the dependency graph of the analysed steps, run again with a repair to see what it would save.
+ *
+ * Nodes are the outermost calls in order of their begin; each follows the call before it on its thread after the time
+ * the thread spent outside CUDA. Operations start when they have been enqueued, their stream's earlier work, events
+ * waited for and copy engines allow. Calls that wait end after what they wait for. Definition: docs/verdicts.md.
+ */
+#ifndef GW_ANALYZER_VERDICTS_REPLAY_H
+#define GW_ANALYZER_VERDICTS_REPLAY_H
+
+#include "analyzer/verdicts/call_ops.h"
+#include "analyzer/verdicts/host.h"
+
+/* Repairs of one call, or-ed together. */
+#define GW_EDIT_DROP 0x01u         /* the call takes no time and waits for nothing */
+#define GW_EDIT_QUICK 0x02u        /* it waits for nothing and takes no longer than an asynchronous launch */
+#define GW_EDIT_NO_OP 0x04u        /* its operations do not run */
+#define GW_EDIT_NO_THINK 0x08u     /* no time on the CPU between the call before and this one */
+#define GW_EDIT_NO_BLOCK 0x10u     /* no time off the CPU there */
+#define GW_EDIT_PINNED 0x20u       /* its copies run at the rate of page-locked memory */
+#define GW_EDIT_NO_ORDER 0x40u     /* event waits and legacy stream joins do not hold its operations back */
+#define GW_EDIT_OTHER_STREAM 0x80u /* its copies do not wait for earlier work of their stream */
+
+/* Rate taken for page-locked copies where the run has none: what any x16 slot since PCIe 3.0 gives. */
+#define GW_PINNED_ASSUMED_GBPS 12.0
+
+enum gw_wait_kind {
+    GW_WAIT_FOR_NOTHING = 0,
+    GW_WAIT_FOR_OPS,
+    GW_WAIT_FOR_STREAM,
+    GW_WAIT_FOR_DEVICES,
+    GW_WAIT_FOR_EVENT
+};
+
+struct gw_replay_op {
+    uint32_t op;       /* index into the model */
+    uint64_t lag_ns;   /* from the begin of its call to its start, when nothing else holds it */
+    uint64_t extra_ns; /* from what it waited for to its start */
+    uint64_t duration_ns;
+};
+
+struct gw_replay_node {
+    uint64_t begin_ns;             /* as measured */
+    uint64_t think_ns, blocked_ns; /* outside CUDA before it, on and off the CPU */
+    uint64_t own_ns;               /* in the call itself, after what it waited for */
+    uint64_t handed_ns;            /* from the end of the call of another thread that woke this one */
+    uint32_t call, thread;
+    uint32_t handed_by; /* node, or GW_NONE */
+    uint32_t op_first, op_count;
+    uint32_t order_first, order_count; /* record and wait details of it and the calls nested in it */
+    uint32_t target;                   /* stream or event it waits for */
+    uint8_t wait;                      /* enum gw_wait_kind */
+};
+
+/* A run of analysed steps that follow each other. */
+struct gw_replay_phase {
+    uint32_t node_first, node_end; /* nodes in [first, end) */
+    uint32_t process, steps;
+};
+
+struct gw_replay {
+    const struct gw_host *host;
+    GW_ARRAY(struct gw_replay_node, nodes);
+    GW_ARRAY(struct gw_replay_op, ops);
+    GW_ARRAY(struct gw_order, orders); /* event holds a dense number */
+    GW_ARRAY(struct gw_replay_phase, phases);
+    uint32_t *node_of_call; /* by call of the model; GW_NONE outside the window */
+    uint32_t *step_nodes;   /* first node of each step of the model, GW_NONE outside the window */
+    uint32_t events_count;
+    uint32_t steps;            /* analysed steps in the window */
+    uint64_t *stream_begin_ns; /* when each stream's work from before the window ends */
+    bool *engine_serial;       /* per device, h2d then d2h: copies never overlapped */
+    double pinned_gbps[2];     /* h2d, d2h */
+    bool pinned_measured[2];
+    uint64_t quick_ns;   /* median host time of an asynchronous launch */
+    uint64_t latency_ns; /* from the begin of a launch to its kernel's start, lowest tenth */
+};
+
+/* Builds the graph of the model's analysed steps, at most GW_REPLAY_NODES calls of them; launches_wait: kernel launches
+ * return after their kernels. Returns 0, -ENODATA when there is nothing to replay, or -ENOMEM. host must outlive it;
+ * call_ops is only read here. */
+#define GW_REPLAY_NODES 400000u
+int gw_replay_create(const struct gw_host *host, const struct gw_call_ops *call_ops, bool launches_wait,
+                     struct gw_replay **ret_replay);
+void gw_replay_destroy(struct gw_replay *replay);
+
+/* Runs the graph with edits (one byte for each call of the model, GW_EDIT_*; NULL: unchanged). Stores the mean step in
+ * *ret_mean_ns and, when ret_steps_ns is not NULL, the length of each of replay->steps steps there. Returns 0 or
+ * -ENOMEM. */
+int gw_replay_run(const struct gw_replay *replay, const uint8_t *edits, double *ret_mean_ns, uint64_t *ret_steps_ns);
+
+#endif

@@ -1,0 +1,573 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/verdicts/array.h"
+#include "analyzer/verdicts/gaps.h"
+#include "analyzer/verdicts/intervals.h"
+#include "analyzer/verdicts/replay.h"
+
+/* A call that ends this close before what it may wait for is still taken to wait: times on the device have an error. */
+#define WAIT_TOLERANCE_NS 20000u
+/* What must be left of other work for a call that does not say so to be taken to wait for it. */
+#define WAIT_LEAST_NS 2000u
+/* Threads that hand work to each other sleep longer than this. */
+#define HANDOVER_LEAST_NS 20000u
+
+/* The state of the measured run while nodes are made in order: when each stream's work ends, and so on. */
+struct measured {
+    uint64_t *stream_end, *blocking_end, *engine_free;
+    uint64_t *event_ns;
+    uint64_t *thread_end; /* end of the thread's latest call */
+    uint32_t *thread_node;
+    uint64_t *process_busy; /* end of the latest operation, by process */
+    uint32_t *legacy;       /* legacy stream of each device, or GW_NONE */
+};
+
+struct event_map {
+    uint64_t *keys;
+    uint32_t *numbers;
+    size_t mask, used;
+};
+
+struct builder {
+    const struct gw_host *host;
+    const struct gw_model *model;
+    struct gw_replay *replay;
+    struct measured now;
+    struct event_map events;
+    const struct gw_call_ops *call_ops;
+    size_t node_room, op_room, order_room, phase_room;
+    size_t event_room;
+    uint64_t window_begin, window_end;
+    bool launches_wait;
+};
+
+static uint64_t max_u64(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- events by handle ---- */
+
+static int event_number(struct builder *b, uint32_t process, uint64_t handle, uint32_t *ret_number)
+{
+    struct event_map *map = &b->events;
+    if (!map->keys || map->used * 2 > map->mask) {
+        size_t room = map->keys ? (map->mask + 1) * 2 : 256;
+        uint64_t *keys = calloc(room, sizeof *keys);
+        uint32_t *numbers = calloc(room, sizeof *numbers);
+        if (!keys || !numbers) {
+            free(keys);
+            free(numbers);
+            return -ENOMEM;
+        }
+        for (size_t i = 0; map->keys && i <= map->mask; i++) {
+            if (!map->keys[i])
+                continue;
+            size_t at = map->keys[i] * 0x9e3779b97f4a7c15u >> 20 & (room - 1);
+            while (keys[at])
+                at = (at + 1) & (room - 1);
+            keys[at] = map->keys[i];
+            numbers[at] = map->numbers[i];
+        }
+        free(map->keys);
+        free(map->numbers);
+        *map = (struct event_map){keys, numbers, room - 1, map->used};
+    }
+    uint64_t key = (handle ^ (uint64_t)(process + 1) << 56) | 1u;
+    size_t at = key * 0x9e3779b97f4a7c15u >> 20 & map->mask;
+    while (map->keys[at] && map->keys[at] != key)
+        at = (at + 1) & map->mask;
+    if (!map->keys[at]) {
+        if (!gw_array_reserve((void **)&b->now.event_ns, map->used, &b->event_room, sizeof *b->now.event_ns))
+            return -ENOMEM;
+        map->keys[at] = key;
+        map->numbers[at] = (uint32_t)map->used;
+        b->now.event_ns[map->used++] = 0;
+    }
+    *ret_number = map->numbers[at];
+    return 0;
+}
+
+/* ---- what holds an operation back, in the measured run ---- */
+
+static uint64_t stream_ready(const struct builder *b, uint32_t stream)
+{
+    const struct gw_stream *s = &b->model->streams[stream];
+    uint64_t ready = b->now.stream_end[stream];
+    if (s->flags & GW_STREAM_LEGACY)
+        return max_u64(ready, b->now.blocking_end[s->device]);
+    if (!(s->flags & GW_STREAM_NON_BLOCKING) && b->now.legacy[s->device] != GW_NONE)
+        return max_u64(ready, b->now.stream_end[b->now.legacy[s->device]]);
+    return ready;
+}
+
+static uint64_t *engine_of(uint64_t *engines, uint32_t device, const struct gw_op *op)
+{
+    if (op->kind == GW_OP_H2D)
+        return &engines[2 * device];
+    return op->kind == GW_OP_D2H ? &engines[2 * device + 1] : NULL;
+}
+
+/* Accounts for an operation's measured end. */
+static void pass_op(struct builder *b, const struct gw_op *op)
+{
+    if (op->stream == GW_NONE || op->end_ns == GW_TIME_UNKNOWN)
+        return;
+    const struct gw_stream *stream = &b->model->streams[op->stream];
+    uint64_t *engine = engine_of(b->now.engine_free, stream->device, op);
+    uint64_t *busy = &b->now.process_busy[b->model->devices[stream->device].process];
+    b->now.stream_end[op->stream] = max_u64(b->now.stream_end[op->stream], op->end_ns);
+    if (!(stream->flags & GW_STREAM_NON_BLOCKING))
+        b->now.blocking_end[stream->device] = max_u64(b->now.blocking_end[stream->device], op->end_ns);
+    if (engine)
+        *engine = max_u64(*engine, op->end_ns);
+    *busy = max_u64(*busy, op->end_ns);
+}
+
+static int add_op(struct builder *b, struct gw_replay_node *node, uint32_t index)
+{
+    const struct gw_op *op = &b->model->ops[index];
+    if (op->stream == GW_NONE || op->flags & GW_OP_UNTIMED || op->start_ns == GW_TIME_UNKNOWN)
+        return 0;
+    struct gw_replay *replay = b->replay;
+    uint64_t latency_ns = replay->latency_ns;
+    uint32_t device = b->model->streams[op->stream].device;
+    uint64_t ready = stream_ready(b, op->stream);
+    const uint64_t *engine = engine_of(b->now.engine_free, device, op);
+    if (engine && replay->engine_serial[2 * device + (op->kind == GW_OP_D2H)])
+        ready = max_u64(ready, *engine);
+    struct gw_replay_op entry = {.op = index, .duration_ns = op->end_ns - op->start_ns};
+    uint64_t enqueue = node->begin_ns, waited = op->start_ns > enqueue ? op->start_ns - enqueue : 0;
+    if (enqueue + latency_ns >= ready) {
+        entry.lag_ns = waited;
+    } else {
+        entry.lag_ns = waited < latency_ns ? waited : latency_ns;
+        entry.extra_ns = op->start_ns > ready ? op->start_ns - ready : 0;
+    }
+    if (!gw_array_reserve((void **)&replay->ops, replay->ops_count, &b->op_room, sizeof *replay->ops))
+        return -ENOMEM;
+    replay->ops[replay->ops_count++] = entry;
+    node->op_count++;
+    pass_op(b, op);
+    return 0;
+}
+
+/* ---- what a call waits for ---- */
+
+struct details {
+    const struct gw_copy *copy;
+    const struct gw_order *wait; /* synchronisation */
+    uint32_t wait_event;
+};
+
+static int add_order(struct builder *b, struct gw_replay_node *node, const struct gw_order *order,
+                     struct details *found)
+{
+    struct gw_replay *replay = b->replay;
+    struct gw_order copy = *order;
+    uint32_t number = 0, process = b->model->threads[node->thread].process;
+    int ret = 0;
+    switch ((enum gw_order_kind)order->what) {
+    case GW_ORDER_EVENT_RECORD:
+    case GW_ORDER_STREAM_WAIT_EVENT:
+        if (order->stream == GW_NONE)
+            return 0;
+        if ((ret = event_number(b, process, order->event, &number)) < 0)
+            return ret;
+        if (!gw_array_reserve((void **)&replay->orders, replay->orders_count, &b->order_room, sizeof *replay->orders))
+            return -ENOMEM;
+        copy.event = number;
+        replay->orders[replay->orders_count++] = copy;
+        node->order_count++;
+        if (order->what == GW_ORDER_EVENT_RECORD)
+            b->now.event_ns[number] = stream_ready(b, order->stream);
+        else
+            b->now.stream_end[order->stream] = max_u64(b->now.stream_end[order->stream], b->now.event_ns[number]);
+        return 0;
+    case GW_ORDER_EVENT_SYNC:
+        ret = event_number(b, process, order->event, &found->wait_event);
+        found->wait = order;
+        return ret;
+    case GW_ORDER_STREAM_SYNC:
+    case GW_ORDER_DEVICE_SYNC:
+        found->wait = order;
+        return 0;
+    case GW_ORDER_STREAM_CREATE:
+    case GW_ORDER_STREAM_DESTROY:
+    case GW_ORDER_STREAM_QUERY:
+    case GW_ORDER_EVENT_CREATE:
+    case GW_ORDER_EVENT_DESTROY:
+    case GW_ORDER_EVENT_QUERY:
+    case GW_ORDER_HOST_FUNCTION:
+        break;
+    }
+    return 0;
+}
+
+/* The typed arguments of a call and of those nested in it: calls that begin before it ends, on its thread. */
+static int collect_details(struct builder *b, struct gw_replay_node *node, struct details *found)
+{
+    const struct gw_model *model = b->model;
+    const struct gw_call *outer = &model->calls[node->call];
+    int ret = 0;
+    for (size_t i = node->call; i < model->calls_count && model->calls[i].begin_ns <= outer->end_ns && ret == 0; i++) {
+        const struct gw_call *call = &model->calls[i];
+        if (i != node->call && (call->thread != node->thread || call->depth <= 1)) {
+            if (call->thread == node->thread)
+                break;
+            continue;
+        }
+        if (call->detail == GW_NONE || call->flags & GW_CALL_CAPTURED)
+            continue;
+        if (call->detail_kind == GW_DETAIL_COPY)
+            found->copy = &model->copies[call->detail];
+        else if (call->detail_kind == GW_DETAIL_ORDER)
+            ret = add_order(b, node, &model->orders[call->detail], found);
+    }
+    return ret;
+}
+
+static uint64_t ops_end(const struct builder *b, const struct gw_replay_node *node)
+{
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < node->op_count; i++)
+        end = max_u64(end, b->model->ops[b->replay->ops[node->op_first + i].op].end_ns);
+    return end;
+}
+
+/* Decides what the call waited for; busy: end of all work enqueued before it on its process. */
+static void find_wait(const struct builder *b, struct gw_replay_node *node, const struct details *found, uint64_t busy)
+{
+    const struct gw_call *call = &b->model->calls[node->call];
+    enum gw_call_class cls = gw_call_class(call->function);
+    uint64_t until = 0;
+    bool pageable = found->copy && (found->copy->blocking || found->copy->src_kind == GW_HOST_PAGEABLE ||
+                                    found->copy->dst_kind == GW_HOST_PAGEABLE);
+    node->wait = GW_WAIT_FOR_NOTHING;
+    if (cls == GW_CALL_SYNC && found->wait && found->wait->what == GW_ORDER_EVENT_SYNC) {
+        node->wait = GW_WAIT_FOR_EVENT;
+        node->target = found->wait_event;
+        until = b->now.event_ns[node->target];
+    } else if (cls == GW_CALL_SYNC && found->wait && found->wait->what == GW_ORDER_STREAM_SYNC &&
+               found->wait->stream != GW_NONE) {
+        node->wait = GW_WAIT_FOR_STREAM;
+        node->target = found->wait->stream;
+        until = stream_ready(b, node->target);
+    } else if (cls == GW_CALL_SYNC) {
+        node->wait = GW_WAIT_FOR_DEVICES;
+        until = busy;
+    } else if (node->op_count && (cls == GW_CALL_COPY ? pageable : cls == GW_CALL_LAUNCH && b->launches_wait)) {
+        node->wait = GW_WAIT_FOR_OPS;
+        until = ops_end(b, node);
+    } else if ((cls == GW_CALL_ALLOC || cls == GW_CALL_COMPILE) && busy > call->begin_ns + WAIT_LEAST_NS) {
+        node->wait = GW_WAIT_FOR_DEVICES;
+        until = busy;
+    }
+    if (node->wait != GW_WAIT_FOR_NOTHING && call->end_ns + WAIT_TOLERANCE_NS < until)
+        node->wait = GW_WAIT_FOR_NOTHING;
+    uint64_t from = node->wait == GW_WAIT_FOR_NOTHING ? call->begin_ns : max_u64(call->begin_ns, until);
+    node->own_ns = call->end_ns > from ? call->end_ns - from : 0;
+}
+
+/* The call of another thread of the process that ended last before this one's begin: it may have woken its thread. */
+static void find_handover(const struct builder *b, struct gw_replay_node *node)
+{
+    const struct gw_model *model = b->model;
+    uint64_t latest = b->now.thread_end[node->thread];
+    node->handed_by = GW_NONE;
+    if (node->blocked_ns < HANDOVER_LEAST_NS || node->blocked_ns < node->think_ns)
+        return;
+    for (uint32_t t = 0; t < model->threads_count; t++) {
+        if (t == node->thread || model->threads[t].process != model->threads[node->thread].process ||
+            b->now.thread_node[t] == GW_NONE || b->now.thread_end[t] > node->begin_ns || b->now.thread_end[t] <= latest)
+            continue;
+        latest = b->now.thread_end[t];
+        node->handed_by = b->now.thread_node[t];
+        node->handed_ns = node->begin_ns - latest;
+    }
+}
+
+static int add_node(struct builder *b, uint32_t call_index)
+{
+    const struct gw_call *call = &b->model->calls[call_index];
+    struct gw_replay *replay = b->replay;
+    struct gw_replay_node node = {.begin_ns = call->begin_ns, .call = call_index, .thread = call->thread};
+    struct details found = {0};
+    uint32_t process = b->model->threads[call->thread].process;
+    uint64_t busy = b->now.process_busy[process], before = b->now.thread_end[call->thread];
+    int ret;
+    node.op_first = (uint32_t)replay->ops_count;
+    node.order_first = (uint32_t)replay->orders_count;
+    if (b->now.thread_node[call->thread] != GW_NONE && before < call->begin_ns) {
+        node.blocked_ns = gw_host_blocked_ns(b->host, call->thread, before, call->begin_ns);
+        node.think_ns = call->begin_ns - before - node.blocked_ns;
+    }
+    find_handover(b, &node);
+    if ((ret = collect_details(b, &node, &found)) < 0)
+        return ret;
+    for (uint32_t i = b->call_ops->first[call_index]; i < b->call_ops->first[call_index + 1]; i++) {
+        if ((ret = add_op(b, &node, b->call_ops->list[i])) < 0)
+            return ret;
+    }
+    find_wait(b, &node, &found, busy);
+    if (!gw_array_reserve((void **)&replay->nodes, replay->nodes_count, &b->node_room, sizeof *replay->nodes))
+        return -ENOMEM;
+    replay->node_of_call[call_index] = (uint32_t)replay->nodes_count;
+    b->now.thread_end[call->thread] = max_u64(before, call->end_ns);
+    b->now.thread_node[call->thread] = (uint32_t)replay->nodes_count;
+    replay->nodes[replay->nodes_count++] = node;
+    return 0;
+}
+
+/* ---- the whole ---- */
+
+/* From the first analysed step to the last, or as far as GW_REPLAY_NODES outermost calls reach. */
+static int find_window(struct builder *b)
+{
+    const struct gw_model *model = b->model;
+    uint64_t begin = UINT64_MAX, end = 0;
+    for (size_t s = 0; s < model->steps_count; s++) {
+        if (model->steps[s].warmup)
+            continue;
+        begin = model->steps[s].begin_ns < begin ? model->steps[s].begin_ns : begin;
+        end = max_u64(end, model->steps[s].end_ns);
+    }
+    if (begin >= end)
+        return -ENODATA;
+    uint32_t nodes = 0;
+    for (size_t c = 0; c < model->calls_count; c++) {
+        if (model->calls[c].depth > 1 || model->calls[c].begin_ns < begin)
+            continue;
+        if (++nodes > GW_REPLAY_NODES) {
+            end = model->calls[c].begin_ns < end ? model->calls[c].begin_ns : end;
+            break;
+        }
+    }
+    b->window_begin = begin;
+    b->window_end = end;
+    return 0;
+}
+
+/* Copies of one direction on one device that never overlapped are taken to share one engine, first come first served.
+ */
+static void find_engines(struct builder *b)
+{
+    const struct gw_model *model = b->model;
+    uint64_t *free_ns = b->now.engine_free;
+    for (size_t i = 0; i < 2 * model->devices_count; i++)
+        b->replay->engine_serial[i] = true;
+    for (size_t i = 0; i < model->ops_count; i++) {
+        const struct gw_op *op = &model->ops[i];
+        if (op->stream == GW_NONE || !gw_op_is_busy(op) || (op->kind != GW_OP_H2D && op->kind != GW_OP_D2H))
+            continue;
+        size_t at = 2 * model->streams[op->stream].device + (op->kind == GW_OP_D2H);
+        if (op->start_ns + 1000 < free_ns[at])
+            b->replay->engine_serial[at] = false;
+        free_ns[at] = max_u64(free_ns[at], op->end_ns);
+    }
+    memset(free_ns, 0, 2 * model->devices_count * sizeof *free_ns);
+}
+
+static int compare_u64(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+static uint64_t median(uint64_t *values, size_t count)
+{
+    if (!count)
+        return 0;
+    qsort(values, count, sizeof *values, compare_u64);
+    return values[count / 2];
+}
+
+/* Rates of page-locked copies, the host time of a launch, the launch latency: medians of the run. */
+static int measure_run(struct builder *b)
+{
+    const struct gw_model *model = b->model;
+    size_t room = model->ops_count + 1, count = 0, rates[2] = {0};
+    uint64_t *values = calloc(4 * room, sizeof *values), *rate[2];
+    if (!values)
+        return -ENOMEM;
+    rate[0] = values + 2 * room;
+    rate[1] = values + 3 * room;
+    uint64_t *lags = values + room;
+    size_t lag_count = 0;
+    for (size_t i = 0; i < model->ops_count; i++) {
+        const struct gw_op *op = &model->ops[i];
+        if (op->outer_call == GW_NONE || !gw_op_is_busy(op))
+            continue;
+        const struct gw_call *call = &model->calls[op->outer_call], *inner = &model->calls[op->call];
+        if (op->kind == GW_OP_KERNEL) {
+            values[count++] = call->end_ns - call->begin_ns;
+            if (op->start_ns > call->begin_ns)
+                lags[lag_count++] = op->start_ns - call->begin_ns;
+            continue;
+        }
+        if ((op->kind != GW_OP_H2D && op->kind != GW_OP_D2H) || op->size_bytes < 65536 || op->end_ns == op->start_ns ||
+            inner->detail_kind != GW_DETAIL_COPY || inner->detail == GW_NONE)
+            continue;
+        const struct gw_copy *copy = &model->copies[inner->detail];
+        if ((op->kind == GW_OP_H2D ? copy->src_kind : copy->dst_kind) == GW_HOST_PINNED)
+            rate[op->kind == GW_OP_D2H][rates[op->kind == GW_OP_D2H]++] =
+                op->size_bytes * 1000 / (op->end_ns - op->start_ns); /* bytes a microsecond: MB/s */
+    }
+    for (int k = 0; k < 2; k++) {
+        b->replay->pinned_measured[k] = rates[k] > 0;
+        b->replay->pinned_gbps[k] = rates[k] ? (double)median(rate[k], rates[k]) / 1e3 : GW_PINNED_ASSUMED_GBPS;
+    }
+    b->replay->quick_ns = count ? median(values, count) : 2000;
+    if (lag_count) {
+        qsort(lags, lag_count, sizeof *lags, compare_u64);
+        b->replay->latency_ns = lags[lag_count / 10];
+    }
+    free(values);
+    return 0;
+}
+
+static int add_phases(struct builder *b)
+{
+    const struct gw_model *model = b->model;
+    struct gw_replay *replay = b->replay;
+    size_t node = 0;
+    const struct gw_step *last = NULL;
+    for (size_t s = 0; s < model->steps_count; s++) {
+        const struct gw_step *step = &model->steps[s];
+        replay->step_nodes[s] = GW_NONE;
+        if (step->warmup || step->begin_ns < b->window_begin || step->end_ns > b->window_end) {
+            last = NULL;
+            continue;
+        }
+        if (last && last->process != step->process)
+            last = NULL;
+        if (s && model->steps[s - 1].process != step->process)
+            node = 0;
+        while (node < replay->nodes_count && (model->threads[replay->nodes[node].thread].process != step->process ||
+                                              replay->nodes[node].begin_ns < step->begin_ns))
+            node++;
+        size_t end = node;
+        while (end < replay->nodes_count && (model->threads[replay->nodes[end].thread].process != step->process ||
+                                             replay->nodes[end].begin_ns < step->end_ns))
+            end++;
+        replay->step_nodes[s] = (uint32_t)node;
+        replay->steps++;
+        if (last && last->end_ns == step->begin_ns) {
+            replay->phases[replay->phases_count - 1].node_end = (uint32_t)end;
+            replay->phases[replay->phases_count - 1].steps++;
+        } else {
+            if (!gw_array_reserve((void **)&replay->phases, replay->phases_count, &b->phase_room,
+                                  sizeof *replay->phases))
+                return -ENOMEM;
+            replay->phases[replay->phases_count++] =
+                (struct gw_replay_phase){(uint32_t)node, (uint32_t)end, step->process, 1};
+        }
+        last = step;
+    }
+    return replay->steps ? 0 : -ENODATA;
+}
+
+static int allocate(struct builder *b)
+{
+    const struct gw_model *model = b->model;
+    struct gw_replay *replay = b->replay;
+    struct measured *now = &b->now;
+    now->stream_end = calloc(model->streams_count + 1, sizeof *now->stream_end);
+    now->blocking_end = calloc(model->devices_count + 1, sizeof *now->blocking_end);
+    now->engine_free = calloc(2 * model->devices_count + 1, sizeof *now->engine_free);
+    now->thread_end = calloc(model->threads_count + 1, sizeof *now->thread_end);
+    now->thread_node = calloc(model->threads_count + 1, sizeof *now->thread_node);
+    now->process_busy = calloc(model->processes_count + 1, sizeof *now->process_busy);
+    now->legacy = calloc(model->devices_count + 1, sizeof *now->legacy);
+    replay->node_of_call = malloc((model->calls_count + 1) * sizeof *replay->node_of_call);
+    replay->step_nodes = calloc(model->steps_count + 1, sizeof *replay->step_nodes);
+    replay->stream_begin_ns = calloc(model->streams_count + 1, sizeof *replay->stream_begin_ns);
+    replay->engine_serial = calloc(2 * model->devices_count + 1, sizeof *replay->engine_serial);
+    if (!now->stream_end || !now->blocking_end || !now->engine_free || !now->thread_end || !now->thread_node ||
+        !now->process_busy || !now->legacy || !replay->node_of_call || !replay->step_nodes ||
+        !replay->stream_begin_ns || !replay->engine_serial)
+        return -ENOMEM;
+    memset(replay->node_of_call, 0xff, (model->calls_count + 1) * sizeof *replay->node_of_call);
+    memset(now->thread_node, 0xff, (model->threads_count + 1) * sizeof *now->thread_node);
+    memset(now->legacy, 0xff, (model->devices_count + 1) * sizeof *now->legacy);
+    for (uint32_t s = 0; s < model->streams_count; s++) {
+        if (model->streams[s].flags & GW_STREAM_LEGACY)
+            now->legacy[model->streams[s].device] = s;
+    }
+    return 0;
+}
+
+static void release(struct builder *b)
+{
+    free(b->now.stream_end);
+    free(b->now.blocking_end);
+    free(b->now.engine_free);
+    free(b->now.event_ns);
+    free(b->now.thread_end);
+    free(b->now.thread_node);
+    free(b->now.process_busy);
+    free(b->now.legacy);
+    free(b->events.keys);
+    free(b->events.numbers);
+}
+
+static int add_nodes(struct builder *b)
+{
+    const struct gw_model *model = b->model;
+    int ret = 0;
+    for (size_t i = 0; i < model->ops_count; i++) { /* what was under way when the window begins */
+        if (model->ops[i].outer_call != GW_NONE && model->calls[model->ops[i].outer_call].begin_ns < b->window_begin)
+            pass_op(b, &model->ops[i]);
+    }
+    memcpy(b->replay->stream_begin_ns, b->now.stream_end, model->streams_count * sizeof *b->now.stream_end);
+    for (uint32_t c = 0; c < model->calls_count && ret == 0; c++) {
+        const struct gw_call *call = &model->calls[c];
+        if (call->depth > 1 || call->begin_ns < b->window_begin)
+            continue;
+        if (call->begin_ns >= b->window_end)
+            break;
+        ret = add_node(b, c);
+    }
+    return ret;
+}
+
+int gw_replay_create(const struct gw_host *host, const struct gw_call_ops *call_ops, bool launches_wait,
+                     struct gw_replay **ret_replay)
+{
+    struct builder b = {.host = host, .model = host->model, .call_ops = call_ops, .launches_wait = launches_wait};
+    int ret = -ENOMEM;
+    b.replay = calloc(1, sizeof *b.replay);
+    if (!b.replay)
+        goto end;
+    b.replay->host = host;
+    b.replay->latency_ns = GW_LAUNCH_LATENCY_ASSUMED_NS;
+    if ((ret = find_window(&b)) < 0 || (ret = allocate(&b)) < 0)
+        goto end;
+    find_engines(&b);
+    if ((ret = measure_run(&b)) < 0 || (ret = add_nodes(&b)) < 0 || (ret = add_phases(&b)) < 0)
+        goto end;
+    b.replay->events_count = (uint32_t)b.events.used;
+    *ret_replay = b.replay;
+    b.replay = NULL;
+end:
+    release(&b);
+    gw_replay_destroy(b.replay);
+    return ret;
+}
+
+void gw_replay_destroy(struct gw_replay *replay)
+{
+    if (!replay)
+        return;
+    free(replay->nodes);
+    free(replay->ops);
+    free(replay->orders);
+    free(replay->phases);
+    free(replay->node_of_call);
+    free(replay->step_nodes);
+    free(replay->stream_begin_ns);
+    free(replay->engine_serial);
+    free(replay);
+}

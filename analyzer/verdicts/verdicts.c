@@ -1,0 +1,128 @@
+#include "analyzer/verdicts/verdicts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/verdicts/judge.h"
+
+static const struct suspect {
+    const char *id, *words, *fix, *explanation;
+    gw_judge_function *judge;
+} suspects[] = {
+#define GW_VERDICT(id, judge, suspect, fix, explanation) {id, suspect, fix, explanation, gw_judge_##judge},
+#include "analyzer/verdicts/verdicts.def"
+#undef GW_VERDICT
+};
+
+#define SUSPECT_COUNT (sizeof suspects / sizeof *suspects)
+
+static int judge_suspect(struct gw_judge *judge, const struct suspect *suspect, struct gw_verdict *verdict)
+{
+    *verdict = (struct gw_verdict){.id = suspect->id, .suspect = suspect->words, .state = GW_UNKNOWN};
+    verdict->process = verdict->device = verdict->stream = verdict->thread = GW_NONE;
+    if (!judge->model->calls_count)
+        return gw_verdict_unknown(verdict, "no CUDA call was seen");
+    if (!judge->budget->analysed_steps)
+        return gw_verdict_unknown(verdict, "no repeating steps were found to judge");
+    int ret = suspect->judge(judge, verdict);
+    if (ret == 0 && verdict->state == GW_CONFIRMED && !(verdict->fix = strdup(suspect->fix)))
+        ret = -ENOMEM;
+    return ret;
+}
+
+struct ranked {
+    struct gw_verdict verdict;
+    size_t place;
+};
+
+static int compare_ranked(const void *left, const void *right)
+{
+    const struct ranked *a = left, *b = right;
+    if (a->verdict.state != b->verdict.state)
+        return a->verdict.state < b->verdict.state ? -1 : 1;
+    if (a->verdict.state == GW_CONFIRMED && a->verdict.saving_ms != b->verdict.saving_ms)
+        return a->verdict.saving_ms > b->verdict.saving_ms ? -1 : 1;
+    return a->place < b->place ? -1 : a->place > b->place;
+}
+
+static void release_verdict(struct gw_verdict *verdict)
+{
+    for (uint32_t i = 0; i < verdict->evidence_count; i++)
+        free(verdict->evidence[i].what);
+    free(verdict->why);
+    free(verdict->fix);
+}
+
+int gw_verdicts_create(const struct gw_model *model, const struct gw_budget *budget, struct gw_verdicts **ret_verdicts)
+{
+    struct gw_judge judge;
+    struct gw_verdicts *verdicts = calloc(1, sizeof *verdicts);
+    struct ranked *ranked = calloc(SUSPECT_COUNT, sizeof *ranked);
+    size_t judged = 0;
+    int ret = -ENOMEM;
+    if (!verdicts || !ranked || (ret = gw_judge_init(&judge, model, budget)) < 0)
+        goto end;
+    ret = 0;
+    while (judged < SUSPECT_COUNT && ret == 0) {
+        ranked[judged].place = judged;
+        ret = judge_suspect(&judge, &suspects[judged], &ranked[judged].verdict);
+        judged++;
+    }
+    verdicts->replay_error_percent = judge.replay_error_percent;
+    gw_judge_release(&judge);
+    if (ret < 0)
+        goto end;
+    ret = -ENOMEM;
+    verdicts->list = calloc(SUSPECT_COUNT, sizeof *verdicts->list);
+    if (!verdicts->list)
+        goto end;
+    qsort(ranked, SUSPECT_COUNT, sizeof *ranked, compare_ranked);
+    for (size_t i = 0; i < SUSPECT_COUNT; i++)
+        verdicts->list[i] = ranked[i].verdict;
+    verdicts->list_count = SUSPECT_COUNT;
+    judged = 0;
+    *ret_verdicts = verdicts;
+    verdicts = NULL;
+    ret = 0;
+end:
+    for (size_t i = 0; i < judged; i++)
+        release_verdict(&ranked[i].verdict);
+    free(ranked);
+    gw_verdicts_destroy(verdicts);
+    return ret;
+}
+
+void gw_verdicts_destroy(struct gw_verdicts *verdicts)
+{
+    if (!verdicts)
+        return;
+    for (size_t i = 0; i < verdicts->list_count; i++)
+        release_verdict(&verdicts->list[i]);
+    free(verdicts->list);
+    free(verdicts);
+}
+
+size_t gw_verdict_ids(const char *const **ret_ids)
+{
+    static const char *const ids[] = {
+#define GW_VERDICT(id, judge, suspect, fix, explanation) id,
+#include "analyzer/verdicts/verdicts.def"
+#undef GW_VERDICT
+    };
+    *ret_ids = ids;
+    return SUSPECT_COUNT;
+}
+
+bool gw_verdict_explain(const char *id, const char **ret_suspect, const char **ret_explanation, const char **ret_fix)
+{
+    for (size_t i = 0; i < SUSPECT_COUNT; i++) {
+        if (strcmp(suspects[i].id, id) != 0)
+            continue;
+        *ret_suspect = suspects[i].words;
+        *ret_explanation = suspects[i].explanation;
+        *ret_fix = suspects[i].fix;
+        return true;
+    }
+    return false;
+}
