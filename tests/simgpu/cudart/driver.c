@@ -10,6 +10,7 @@
 struct rt_driver rt_driver[2];
 struct rt_truth rt_truth;
 
+static void *driver_library;
 static PFN_cuGetProcAddress_v12000 get_proc_address;
 static bool driver_found;
 
@@ -44,12 +45,27 @@ static void *look_up(const char *name, int version, cuuint64_t flags)
     return result == CUDA_SUCCESS && function ? function : (void *)entry_missing;
 }
 
+static void open_driver(void)
+{
+    driver_library = dlopen("libcuda.so.1", RTLD_NOW);
+    if (!driver_library)
+        return;
+    rt_truth.begin = (__typeof__(rt_truth.begin))dlsym(driver_library, "simgpu_call_begin");
+    rt_truth.end = (__typeof__(rt_truth.end))dlsym(driver_library, "simgpu_call_end");
+}
+
+void rt_driver_open(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, open_driver);
+}
+
 static void load(void)
 {
-    void *library = dlopen("libcuda.so.1", RTLD_NOW);
-    if (!library)
+    rt_driver_open();
+    if (!driver_library)
         return;
-    get_proc_address = (PFN_cuGetProcAddress_v12000)dlsym(library, "cuGetProcAddress_v2");
+    get_proc_address = (PFN_cuGetProcAddress_v12000)dlsym(driver_library, "cuGetProcAddress_v2");
     if (!get_proc_address)
         return;
     for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
@@ -61,8 +77,6 @@ static void load(void)
                                                           CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
                                                 : *legacy;
     }
-    rt_truth.begin = (__typeof__(rt_truth.begin))dlsym(library, "simgpu_call_begin");
-    rt_truth.end = (__typeof__(rt_truth.end))dlsym(library, "simgpu_call_end");
     driver_found = true;
 }
 

@@ -31,7 +31,10 @@ struct rt_truth {
 };
 extern struct rt_truth rt_truth;
 
-/* Finds libcuda.so.1 and its entry points, once a process. Returns whether there is a driver. Calls none of its
+/* Loads libcuda.so.1 and finds the truth log's functions, once a process. */
+void rt_driver_open(void);
+
+/* Finds the driver's entry points, once a process. Returns whether there is a driver. Calls none of its
  * functions but cuGetProcAddress. */
 bool rt_driver_load(void);
 

@@ -135,7 +135,8 @@ cudaError_t rt_prepare(enum rt_need need)
 cudaError_t rt_begin(struct simgpu_call *call, const char *name, const void *caller, enum rt_need need)
 {
     cudaError_t result = cudaSuccess;
-    rt_driver_load();
+    /* Only opened so far: the look-ups belong to the call that needs them. */
+    rt_driver_open();
     if (rt_truth.begin)
         result = (cudaError_t)rt_truth.begin(call, name, caller);
     return result == cudaSuccess ? rt_prepare(need) : result;
