@@ -58,12 +58,26 @@ uint32_t gw_builder_device(struct gw_builder *builder, uint32_t process, uint32_
 uint32_t gw_builder_stream(struct gw_builder *builder, uint32_t process, uint64_t handle, uint32_t number,
                            uint64_t time_ns);
 
+/* The stream of that number on a device, made with handle and flags when it is new. GW_NONE only when there is no
+ * memory. */
+uint32_t gw_builder_add_stream(struct gw_builder *builder, uint32_t device, uint32_t number, uint64_t handle,
+                               uint32_t flags);
+
+/* Index of the text in the model's names, added when it is new. Returns 0 or -ENOMEM. */
+int gw_builder_intern(struct gw_builder *builder, const char *text, uint32_t *ret_name);
+
 /* Name index of a kernel handle at a time, or GW_NONE. */
 uint32_t gw_builder_name(const struct gw_builder *builder, uint32_t process, uint64_t handle, uint64_t time_ns);
 
 /* calls.c: calls with their details, sorted, thread_calls, and through gw_builder_add_op the operations they enqueued.
  */
 int gw_build_calls(struct gw_builder *builder);
+
+/* Lists the calls, which are in order, by thread. */
+int gw_build_thread_calls(struct gw_model *model);
+
+/* GW_OP_COMM for a kernel of NCCL, else GW_OP_KERNEL; name: index or GW_NONE. */
+uint8_t gw_builder_kernel_kind(const struct gw_model *model, uint32_t name);
 
 /* ops.c. Before the calls: the map of timings. */
 int gw_build_timings(struct gw_builder *builder);

@@ -317,7 +317,7 @@ static int gather(struct gathering *self)
     return 0;
 }
 
-static int list_threads(struct gw_model *model)
+int gw_build_thread_calls(struct gw_model *model)
 {
     uint32_t *thread_of_call = malloc((model->calls_count + 1) * sizeof(*thread_of_call));
     uint32_t *first = NULL;
@@ -390,7 +390,7 @@ int gw_build_calls(struct gw_builder *builder)
     }
     status = gather(&self);
     if (!status) {
-        status = list_threads(model);
+        status = gw_build_thread_calls(model);
     }
     if (!status) {
         close_lost_ends(model);

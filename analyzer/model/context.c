@@ -95,8 +95,8 @@ static int add_version(struct gw_builder *builder, struct gw_map *map, uint64_t 
     return gw_map_insert(map, handle, process, index);
 }
 
-static uint32_t add_stream(struct gw_builder *builder, uint32_t device, uint32_t number, uint64_t handle,
-                           uint32_t flags)
+uint32_t gw_builder_add_stream(struct gw_builder *builder, uint32_t device, uint32_t number, uint64_t handle,
+                               uint32_t flags)
 {
     struct gw_model *model = builder->model;
     const uint32_t *known = gw_map_find(&builder->stream_keys, number, device);
@@ -128,7 +128,7 @@ static uint32_t unannounced_stream(struct gw_builder *builder, uint32_t process,
     }
     while (handle && gw_map_find(&builder->stream_keys, ++stream_number, device)) {
     }
-    uint32_t stream = add_stream(builder, device, stream_number, handle, handle ? 0 : GW_STREAM_LEGACY);
+    uint32_t stream = gw_builder_add_stream(builder, device, stream_number, handle, handle ? 0 : GW_STREAM_LEGACY);
     struct gw_version version = {.value = stream, .device = device};
     return stream == GW_NONE || add_version(builder, &builder->handles, handle, process, version) ? GW_NONE : stream;
 }
@@ -164,7 +164,7 @@ uint32_t gw_builder_name(const struct gw_builder *builder, uint32_t process, uin
     return found;
 }
 
-static int intern_name(struct gw_builder *builder, const char *text, uint32_t *ret_name)
+int gw_builder_intern(struct gw_builder *builder, const char *text, uint32_t *ret_name)
 {
     struct gw_model *model = builder->model;
     uint64_t hash = XXH3_64bits(text, strlen(text));
@@ -264,8 +264,8 @@ static int take_stream(struct gw_builder *builder, size_t input, const struct co
         return -ENOMEM;
     }
     uint64_t handle = event->words[GW_ARG_stream_stream];
-    uint32_t stream = add_stream(builder, device, (uint32_t)event->words[GW_ARG_stream_number], handle,
-                                 (uint32_t)event->words[GW_ARG_stream_flags]);
+    uint32_t stream = gw_builder_add_stream(builder, device, (uint32_t)event->words[GW_ARG_stream_number], handle,
+                                            (uint32_t)event->words[GW_ARG_stream_flags]);
     struct gw_version version = {.since_ns = event->time_ns, .value = stream, .device = device};
     return stream == GW_NONE ? -ENOMEM : add_version(builder, &builder->handles, handle, process, version);
 }
@@ -275,7 +275,7 @@ static int take_function(struct gw_builder *builder, size_t input, const struct 
     uint32_t process = gw_builder_process(builder, input, (uint32_t)event->words[GW_ARG_function_pid]);
     struct gw_version version = {.since_ns = event->time_ns};
     if (process == GW_NONE ||
-        intern_name(builder, event->stream->texts + event->words[GW_ARG_function_name], &version.value)) {
+        gw_builder_intern(builder, event->stream->texts + event->words[GW_ARG_function_name], &version.value)) {
         return -ENOMEM;
     }
     return add_version(builder, &builder->functions, event->words[GW_ARG_function_func], process, version);

@@ -175,6 +175,14 @@ struct gw_thread_gap {
     uint32_t voluntary_switches, involuntary_switches, minor_faults, major_faults;
 };
 
+/* The program or its framework named what a thread did in [begin, end): NVTX ranges, annotations of a profiler. Ranges
+ * of a thread may nest. */
+struct gw_range {
+    uint64_t begin_ns, end_ns;
+    uint32_t thread;
+    uint32_t name; /* index into names */
+};
+
 /* Events are missing in [begin, end): count events of the whole run (process GW_NONE) or of one process. */
 struct gw_loss {
     uint64_t begin_ns, end_ns;
@@ -226,7 +234,7 @@ struct gw_model {
     GW_ARRAY(struct gw_op, ops);      /* ordered by enqueue (begin of their call) */
     GW_ARRAY(uint32_t, stream_ops);   /* indices into ops grouped by stream, in order of enqueue */
     GW_ARRAY(uint32_t, process_ops);  /* indices into ops grouped by process, in order of enqueue */
-    GW_ARRAY(char *, names);          /* kernel names as found (mangled) */
+    GW_ARRAY(char *, names);          /* names of kernels as found (mangled), of ranges */
     GW_ARRAY(struct gw_launch, launches);
     GW_ARRAY(struct gw_copy, copies);
     GW_ARRAY(struct gw_memset, memsets);
@@ -235,6 +243,7 @@ struct gw_model {
     GW_ARRAY(struct gw_module, modules);
     GW_ARRAY(struct gw_graph, graphs);
     GW_ARRAY(struct gw_thread_gap, thread_gaps); /* ordered by thread, then begin */
+    GW_ARRAY(struct gw_range, ranges);           /* ordered by thread, then begin, an outer one first */
     GW_ARRAY(struct gw_loss, losses);
     GW_ARRAY(struct gw_coverage, coverages);
     GW_ARRAY(struct gw_step, steps); /* ordered by process, then begin */

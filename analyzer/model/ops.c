@@ -38,7 +38,7 @@ uint32_t gw_builder_op_device(const struct gw_builder *builder, uint32_t process
     return timing && *timing != GW_NONE ? GW_WHERE_DEVICE(gw_builder_record(builder, *timing)->site) : GW_NONE;
 }
 
-static uint8_t kind_of_kernel(const struct gw_model *model, uint32_t name)
+uint8_t gw_builder_kernel_kind(const struct gw_model *model, uint32_t name)
 {
     const char *text = name == GW_NONE ? "" : model->names[name];
     return strncmp(text, "ncclDevKernel", 13) == 0 || strncmp(text, "ncclKernel", 10) == 0 ? GW_OP_COMM : GW_OP_KERNEL;
@@ -92,7 +92,7 @@ int gw_builder_add_op(struct gw_builder *builder, uint32_t call_index, uint32_t 
     case GW_DETAIL_LAUNCH:
         op.stream = model->launches[call->detail].stream;
         op.name = model->launches[call->detail].name;
-        op.kind = kind_of_kernel(model, op.name);
+        op.kind = gw_builder_kernel_kind(model, op.name);
         break;
     case GW_DETAIL_COPY:
         op.stream = model->copies[call->detail].stream;
