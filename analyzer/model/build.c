@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyzer/model/builder.h"
+#include "analyzer/model/import/import.h"
 #include "analyzer/model/steps.h"
 #include "analyzer/session/recover.h"
 #include "shim/api/functions.h"
@@ -199,9 +200,28 @@ static int read_recording(const char *path, const struct gw_model_options *optio
                                     &recording->records, error);
 }
 
+static int build_imported(const char *path, const struct gw_model_options *options, struct gw_model **ret_model,
+                          struct gw_error *error)
+{
+    struct gw_model *model = NULL;
+    int status = gw_model_import(path, &model, error);
+    if (!status) {
+        status = find_steps(model, options, error);
+    }
+    if (status) {
+        gw_model_destroy(model);
+    } else {
+        *ret_model = model;
+    }
+    return status;
+}
+
 int gw_model_build(const char *run_path, const struct gw_model_options *options, struct gw_model **ret_model,
                    struct gw_error *error)
 {
+    if (gw_is_import(run_path)) {
+        return build_imported(run_path, options, ret_model, error);
+    }
     char **paths = NULL;
     size_t count = 0;
     struct recording *recordings = NULL;

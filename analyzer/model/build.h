@@ -23,7 +23,8 @@ struct gw_model_input {
     const struct gw_records *records;
 };
 
-/* Reads the run at run_path (one recording, or a directory with one for each rank) and stores its model in *ret_model;
+/* Reads the run at run_path (one recording, a directory with one for each rank, or a
+ * file that import/import.h reads) and stores its model in *ret_model;
  * the caller destroys it with gw_model_destroy. options may be NULL. Returns 0 or a negative errno with *error filled.
  */
 int gw_model_build(const char *run_path, const struct gw_model_options *options, struct gw_model **ret_model,

@@ -41,8 +41,8 @@ static size_t length_without_version(const char *name)
     return end < length && end >= 2 && name[end - 1] == 'v' && name[end - 2] == '_' ? end - 2 : length;
 }
 
-/* The row of an exported name as profilers spell it: Nsight Systems adds the version of the call's parameters, and older
- * profilers name the base where this table's toolkit exports a versioned symbol. */
+/* The row of an exported name as profilers spell it: Nsight Systems adds the version of the call's parameters, and
+ * older profilers name the base where this table's toolkit exports a versioned symbol. */
 static unsigned find_function(const char *name)
 {
     char bare[128];

@@ -25,7 +25,7 @@ struct gw_import_op {
     uint32_t name; /* of a kernel: from gw_builder_intern(), else GW_NONE */
     uint32_t graph_node;
     uint32_t grid[3], block[3], shared_bytes;
-    uint8_t kind; /* enum gw_op_kind; a kernel of NCCL becomes GW_OP_COMM */
+    uint8_t kind;                          /* enum gw_op_kind; a kernel of NCCL becomes GW_OP_COMM */
     uint8_t direction, src_kind, dst_kind; /* of a copy, as in struct gw_copy */
 };
 
@@ -58,8 +58,8 @@ int gw_assembly_add_range(struct gw_assembly *assembly, uint32_t pid, uint32_t t
 /* Notes what the trace cannot tell (kind: enum gw_coverage_kind) of its first process. */
 int gw_assembly_add_coverage(struct gw_assembly *assembly, uint32_t kind, const char *name, const char *detail);
 
-/* Sorts, nests and ties everything and gives the model to *ret_model. tool names the profiler in coverage texts. Returns
- * 0, -ENODATA when there is neither a call nor an operation, -ENOMEM or -EFBIG. */
+/* Sorts, nests and ties everything and gives the model to *ret_model. tool names the profiler in coverage texts.
+ * Returns 0, -ENODATA when there is neither a call nor an operation, -ENOMEM or -EFBIG. */
 int gw_assembly_finish(struct gw_assembly *assembly, const char *tool, struct gw_model **ret_model);
 
 #endif

@@ -1,6 +1,7 @@
 #include "analyzer/model/import/kineto.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,10 @@ struct key_name {
     const char *text;
     uint8_t length, key;
 };
-#define KEY(text, key) {text, sizeof(text) - 1, key}
+#define KEY(text, key)                                                                                                 \
+    {                                                                                                                  \
+        text, sizeof(text) - 1, key                                                                                    \
+    }
 #define NUMBER(text, field) KEY(text, KEY_NUMBER + GW_KINETO_##field)
 
 static const struct key_name root_keys[] = {KEY("traceEvents", KEY_EVENTS), KEY("deviceProperties", KEY_DEVICES),
@@ -52,15 +56,10 @@ static const struct key_name root_keys[] = {KEY("traceEvents", KEY_EVENTS), KEY(
 static const struct key_name event_keys[] = {KEY("ph", KEY_PHASE), KEY("cat", KEY_CATEGORY), KEY("name", KEY_NAME),
                                              NUMBER("pid", PID),   NUMBER("tid", TID),       NUMBER("ts", TS),
                                              NUMBER("dur", DUR),   KEY("args", KEY_ARGS)};
-static const struct key_name args_keys[] = {NUMBER("device", DEVICE),
-                                            NUMBER("stream", STREAM),
-                                            NUMBER("correlation", CORRELATION),
-                                            NUMBER("bytes", BYTES),
-                                            NUMBER("shared memory", SHARED),
-                                            NUMBER("graph node id", GRAPH_NODE),
-                                            KEY("grid", KEY_GRID),
-                                            KEY("block", KEY_BLOCK),
-                                            KEY("name", KEY_ARGS_NAME)};
+static const struct key_name args_keys[] = {
+    NUMBER("device", DEVICE), NUMBER("stream", STREAM),        NUMBER("correlation", CORRELATION),
+    NUMBER("bytes", BYTES),   NUMBER("shared memory", SHARED), NUMBER("graph node id", GRAPH_NODE),
+    KEY("grid", KEY_GRID),    KEY("block", KEY_BLOCK),         KEY("name", KEY_ARGS_NAME)};
 static const struct key_name distributed_keys[] = {KEY("rank", KEY_RANK), KEY("nccl_version", KEY_NCCL_VERSION)};
 static const struct key_name device_keys[] = {KEY("id", KEY_DEVICE_ID),
                                               KEY("name", KEY_DEVICE_NAME),
@@ -88,10 +87,11 @@ struct gw_kineto {
     int32_t rank;
     char *nccl_version;
     uint64_t fed_bytes;
-    unsigned depth;       /* open objects and arrays */
-    unsigned event_depth; /* depth inside an event, a device or the distributed object; 0: in none */
+    unsigned depth;        /* open objects and arrays */
+    unsigned object_depth; /* depth inside an event, a device or the distributed object */
     uint8_t section, key;
-    uint8_t array_key; /* KEY_GRID or KEY_BLOCK while in that array */
+    bool in_object, in_args; /* in_args: or in something within them */
+    uint8_t array_key;       /* KEY_GRID or KEY_BLOCK while in that array */
     uint8_t array_at;
     bool has_events; /* a list of events was there */
     int status;
@@ -112,16 +112,378 @@ static int on_key(void *context, const unsigned char *text, size_t length)
 {
     struct gw_kineto *self = context;
     self->key = KEY_NONE;
-    if (self->depth == 1 && self->section == SECTION_NONE) {
-        self->key = FIND_KEY(root_keys, text, length);
-    } else if (self->section == SECTION_EVENTS && self->depth == self->event_depth) {
-        self->key = FIND_KEY(event_keys, text, length);
-    } else if (self->section == SECTION_EVENTS && self->array_key == KEY_ARGS && self->depth == self->event_depth + 1) {
+    if (self->section == SECTION_NONE) {
+        self->key = self->depth == 1 ? FIND_KEY(root_keys, text, length) : KEY_NONE;
+    } else if (self->depth == self->object_depth) {
+        self->key = self->section == SECTION_EVENTS    ? FIND_KEY(event_keys, text, length)
+                    : self->section == SECTION_DEVICES ? FIND_KEY(device_keys, text, length)
+                                                       : FIND_KEY(distributed_keys, text, length);
+    } else if (self->in_args && self->depth == self->object_depth + 1) {
         self->key = FIND_KEY(args_keys, text, length);
-    } else if (self->section == SECTION_DEVICES && self->depth == self->event_depth) {
-        self->key = FIND_KEY(device_keys, text, length);
-    } else if (self->section == SECTION_DISTRIBUTED && self->depth == self->event_depth) {
-        self->key = FIND_KEY(distributed_keys, text, length);
     }
     return 1;
+}
+
+static void begin_event(struct gw_kineto *self)
+{
+    struct gw_kineto_event *event = &self->event;
+    event->phase = 0;
+    event->category = GW_KINETO_OTHER;
+    event->seen = 0;
+    event->name.length = event->args_name.length = 0;
+    memset(event->numbers, 0, sizeof(event->numbers));
+    memset(event->grid, 0, sizeof(event->grid));
+    memset(event->block, 0, sizeof(event->block));
+}
+
+/* An object or array begins; the key before it, if any, is still set. */
+static int on_open(struct gw_kineto *self, bool is_map)
+{
+    uint8_t key = self->key;
+    self->key = KEY_NONE;
+    self->depth++;
+    if (self->section == SECTION_NONE) {
+        bool is_bare_list = self->depth == 1 && !is_map;
+        if (is_bare_list || (self->depth == 2 && !is_map && key == KEY_EVENTS)) {
+            self->section = SECTION_EVENTS;
+            self->has_events = true;
+        } else if (self->depth == 2 && !is_map && key == KEY_DEVICES) {
+            self->section = SECTION_DEVICES;
+        } else if (self->depth == 2 && is_map && key == KEY_DISTRIBUTED) {
+            self->section = SECTION_DISTRIBUTED;
+        }
+        if (self->section != SECTION_NONE) {
+            self->object_depth = self->section == SECTION_DISTRIBUTED ? self->depth : self->depth + 1;
+            self->in_object = self->section == SECTION_DISTRIBUTED;
+        }
+    } else if (!self->in_object && is_map && self->depth == self->object_depth) {
+        self->in_object = true;
+        if (self->section == SECTION_EVENTS) {
+            begin_event(self);
+        } else {
+            if (GW_GROW(self->devices, self->devices_count)) {
+                self->status = -ENOMEM;
+                return 0;
+            }
+            self->devices[self->devices_count++] = (struct device_properties){.number = GW_NONE};
+        }
+    } else if (key == KEY_ARGS && is_map) {
+        self->in_args = true;
+    } else if (!is_map && (key == KEY_GRID || key == KEY_BLOCK)) {
+        self->array_key = key;
+        self->array_at = 0;
+    }
+    return 1;
+}
+
+static int on_close(void *context)
+{
+    struct gw_kineto *self = context;
+    unsigned closed = self->depth--;
+    self->key = KEY_NONE;
+    self->array_key = KEY_NONE;
+    if (self->section == SECTION_NONE) {
+        return 1;
+    }
+    if (self->in_args && closed == self->object_depth + 1) {
+        self->in_args = false;
+    } else if (self->in_object && closed == self->object_depth) {
+        self->in_object = false;
+        if (self->section == SECTION_EVENTS) {
+            self->status = gw_kineto_take(&self->assembly, &self->labels, &self->event);
+        } else if (self->section == SECTION_DISTRIBUTED) {
+            self->section = SECTION_NONE;
+        }
+    } else if (closed + 1 == self->object_depth) {
+        self->section = SECTION_NONE;
+    }
+    return self->status == 0;
+}
+
+static int on_map(void *context)
+{
+    return on_open(context, true);
+}
+
+static int on_array(void *context)
+{
+    return on_open(context, false);
+}
+
+static void take_array_item(struct gw_kineto *self, const char *text, size_t length)
+{
+    int64_t value;
+    uint32_t *items = self->array_key == KEY_GRID ? self->event.grid : self->event.block;
+    if (self->array_at < 3 && gw_decimal_read(text, length, 0, &value)) {
+        items[self->array_at] = (uint32_t)value;
+    }
+    self->array_at++;
+}
+
+static void take_device_number(struct gw_kineto *self, uint8_t key, int64_t value)
+{
+    struct device_properties *device = &self->devices[self->devices_count - 1];
+    switch (key) {
+    case KEY_DEVICE_ID:
+        device->number = (uint32_t)value;
+        break;
+    case KEY_DEVICE_MEMORY:
+        device->memory_bytes = (uint64_t)value;
+        break;
+    case KEY_DEVICE_MAJOR:
+        device->major = (uint32_t)value;
+        break;
+    case KEY_DEVICE_MINOR:
+        device->minor = (uint32_t)value;
+        break;
+    case KEY_DEVICE_SMS:
+        device->multiprocessors = (uint32_t)value;
+        break;
+    default:
+        break;
+    }
+}
+
+static int on_number(void *context, const char *text, size_t length)
+{
+    struct gw_kineto *self = context;
+    uint8_t key = self->key;
+    int64_t value;
+    self->key = KEY_NONE;
+    if (self->array_key != KEY_NONE) {
+        take_array_item(self, text, length);
+        return 1;
+    }
+    bool is_time = key == KEY_NUMBER + GW_KINETO_TS || key == KEY_NUMBER + GW_KINETO_DUR;
+    if (key == KEY_NONE || !gw_decimal_read(text, length, is_time ? 3 : 0, &value)) {
+        return 1;
+    }
+    if (key >= KEY_NUMBER) {
+        self->event.numbers[key - KEY_NUMBER] = value;
+        self->event.seen |= 1u << (key - KEY_NUMBER);
+    } else if (key == KEY_RANK) {
+        self->rank = (int32_t)value;
+    } else if (key == KEY_BASE_TIME) {
+        self->base_time_ns = value;
+    } else if (self->section == SECTION_DEVICES) {
+        take_device_number(self, key, value);
+    }
+    return 1;
+}
+
+static int on_string(void *context, const unsigned char *bytes, size_t length)
+{
+    struct gw_kineto *self = context;
+    const char *text = (const char *)bytes;
+    uint8_t key = self->key;
+    self->key = KEY_NONE;
+    switch (key) {
+    case KEY_PHASE:
+        self->event.phase = length ? text[0] : 0;
+        break;
+    case KEY_CATEGORY:
+        self->event.category = (uint8_t)gw_kineto_category(text, length);
+        break;
+    case KEY_NAME:
+        self->status = gw_kineto_text_set(&self->event.name, text, length);
+        break;
+    case KEY_ARGS_NAME:
+        self->status = gw_kineto_text_set(&self->event.args_name, text, length);
+        break;
+    case KEY_NCCL_VERSION:
+        free(self->nccl_version);
+        self->nccl_version = strndup(text, length);
+        self->status = self->nccl_version ? 0 : -ENOMEM;
+        break;
+    case KEY_DEVICE_NAME: {
+        struct device_properties *device = &self->devices[self->devices_count - 1];
+        free(device->name);
+        device->name = strndup(text, length);
+        self->status = device->name ? 0 : -ENOMEM;
+        break;
+    }
+    default:
+        break;
+    }
+    return self->status == 0;
+}
+
+static int on_other(void *context)
+{
+    ((struct gw_kineto *)context)->key = KEY_NONE;
+    return 1;
+}
+
+static int on_boolean(void *context, int value)
+{
+    (void)value;
+    return on_other(context);
+}
+
+int gw_kineto_create(const char *path, struct gw_error *error, struct gw_kineto **ret_kineto)
+{
+    static const yajl_callbacks callbacks = {.yajl_null = on_other,
+                                             .yajl_boolean = on_boolean,
+                                             .yajl_number = on_number,
+                                             .yajl_string = on_string,
+                                             .yajl_start_map = on_map,
+                                             .yajl_map_key = on_key,
+                                             .yajl_end_map = on_close,
+                                             .yajl_start_array = on_array,
+                                             .yajl_end_array = on_close};
+    struct gw_kineto *self = calloc(1, sizeof(*self));
+    if (!self) {
+        return gw_error_set(error, -ENOMEM, "%s: no memory to read the trace", path);
+    }
+    self->error = error;
+    self->rank = -1;
+    self->path = strdup(path);
+    self->parser = yajl_alloc(&callbacks, NULL, self);
+    if (!self->path || !self->parser || gw_assembly_init(&self->assembly, GW_CORRELATION_TRACE)) {
+        gw_kineto_destroy(self);
+        return gw_error_set(error, -ENOMEM, "%s: no memory to read the trace", path);
+    }
+    *ret_kineto = self;
+    return 0;
+}
+
+/* The library's words for what is wrong, without its line break and the quoted text, which need not be printable. */
+static int say_parse_error(struct gw_kineto *self)
+{
+    unsigned char *words = yajl_get_error(self->parser, 0, NULL, 0);
+    size_t length = words ? strcspn((const char *)words, "\n") : 0;
+    gw_error_set(self->error, -EBADMSG,
+                 "%s: no valid JSON near byte %llu (%.*s): the trace is damaged; export or copy it again", self->path,
+                 (unsigned long long)(self->fed_bytes + yajl_get_bytes_consumed(self->parser)), (int)length,
+                 words ? (const char *)words : "");
+    yajl_free_error(self->parser, words);
+    return -EBADMSG;
+}
+
+static int say_status(struct gw_kineto *self, int status)
+{
+    return status == -EFBIG ? gw_error_set(self->error, status, "%s: more events than a model can hold", self->path)
+                            : gw_error_set(self->error, status, "%s: no memory to read the trace", self->path);
+}
+
+int gw_kineto_feed(struct gw_kineto *self, const void *bytes, size_t size)
+{
+    yajl_status parsed = yajl_parse(self->parser, bytes, size);
+    if (parsed == yajl_status_client_canceled) {
+        return say_status(self, self->status);
+    }
+    if (parsed != yajl_status_ok) {
+        return say_parse_error(self);
+    }
+    self->fed_bytes += size;
+    return 0;
+}
+
+/* Properties of those devices that were used: the list names every GPU of the host, most of them of other ranks. */
+static int fill_devices(struct gw_kineto *self, struct gw_model *model)
+{
+    for (size_t d = 0; d < model->devices_count; d++) {
+        struct gw_device *device = &model->devices[d];
+        for (size_t i = 0; i < self->devices_count; i++) {
+            const struct device_properties *properties = &self->devices[i];
+            if (properties->number != device->number) {
+                continue;
+            }
+            device->memory_bytes = properties->memory_bytes;
+            device->multiprocessors = properties->multiprocessors;
+            device->compute_capability = properties->major * 10 + properties->minor;
+            device->name = properties->name ? strdup(properties->name) : NULL;
+            if (properties->name && !device->name) {
+                return -ENOMEM;
+            }
+            break;
+        }
+    }
+    return 0;
+}
+
+static int fill_run(struct gw_kineto *self, struct gw_model *model)
+{
+    struct gw_run_info *run = &model->run;
+    const char *program = model->processes_count ? model->processes[0].exe : NULL;
+    run->path = strdup(self->path);
+    run->device_kind = strdup("gpu");
+    run->gpu_timing = strdup("cupti");
+    run->command = calloc(2, sizeof(*run->command));
+    run->realtime_offset_ns = self->base_time_ns;
+    if (!run->path || !run->device_kind || !run->gpu_timing || !run->command) {
+        return -ENOMEM;
+    }
+    if (program && !(run->command[0] = strdup(program))) {
+        return -ENOMEM;
+    }
+    if (self->nccl_version) {
+        json_t *versions = json_pack("{s:s}", "nccl", self->nccl_version);
+        run->versions_json = versions ? json_dumps(versions, JSON_COMPACT) : NULL;
+        json_decref(versions);
+        if (!run->versions_json) {
+            return -ENOMEM;
+        }
+    }
+    for (size_t p = 0; p < model->processes_count; p++) {
+        model->processes[p].rank = self->rank;
+    }
+    return fill_devices(self, model);
+}
+
+int gw_kineto_finish(struct gw_kineto *self, struct gw_model **ret_model)
+{
+    struct gw_model *model = NULL;
+    yajl_status parsed = yajl_complete_parse(self->parser);
+    if (parsed == yajl_status_client_canceled) {
+        return say_status(self, self->status);
+    }
+    if (self->fed_bytes == 0) {
+        return gw_error_set(self->error, -ENODATA, "%s: the file is empty: export the trace again", self->path);
+    }
+    if (parsed != yajl_status_ok) {
+        return gw_error_set(
+            self->error, -EBADMSG,
+            "%s: the JSON ends in the middle, after %llu bytes: the trace was cut off; export or copy it again",
+            self->path, (unsigned long long)self->fed_bytes);
+    }
+    if (!self->has_events) {
+        return gw_error_set(self->error, -ENODATA, "%s: JSON without a list traceEvents: no PyTorch profiler trace",
+                            self->path);
+    }
+    int status = gw_kineto_apply_labels(&self->assembly.builder, &self->labels);
+    status = status ? status : gw_assembly_finish(&self->assembly, TOOL, &model);
+    status = status ? status : fill_run(self, model);
+    if (status == -ENODATA) {
+        return gw_error_set(self->error, status,
+                            "%s: no CUDA call and no GPU operation in the trace: profile with ProfilerActivity.CUDA",
+                            self->path);
+    }
+    if (status) {
+        gw_model_destroy(model);
+        return say_status(self, status);
+    }
+    *ret_model = model;
+    return 0;
+}
+
+void gw_kineto_destroy(struct gw_kineto *self)
+{
+    if (!self) {
+        return;
+    }
+    if (self->parser) {
+        yajl_free(self->parser);
+    }
+    for (size_t i = 0; i < self->devices_count; i++) {
+        free(self->devices[i].name);
+    }
+    free(self->devices);
+    free(self->nccl_version);
+    free(self->event.name.bytes);
+    free(self->event.args_name.bytes);
+    gw_kineto_labels_clear(&self->labels);
+    gw_assembly_clear(&self->assembly);
+    free(self->path);
+    free(self);
 }

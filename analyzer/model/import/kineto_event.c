@@ -10,11 +10,10 @@ enum gw_kineto_category gw_kineto_category(const char *text, size_t length)
         const char *text;
         enum gw_kineto_category category;
     } categories[] = {
-        {"cuda_runtime", GW_KINETO_CALL},       {"cuda_driver", GW_KINETO_CALL},
-        {"kernel", GW_KINETO_KERNEL},           {"gpu_memcpy", GW_KINETO_MEMCPY},
-        {"gpu_memset", GW_KINETO_MEMSET},       {"user_annotation", GW_KINETO_ANNOTATION},
-        {"Runtime", GW_KINETO_CALL},            {"Kernel", GW_KINETO_KERNEL},
-        {"Memcpy", GW_KINETO_MEMCPY},           {"Memset", GW_KINETO_MEMSET},
+        {"cuda_runtime", GW_KINETO_CALL}, {"cuda_driver", GW_KINETO_CALL},  {"kernel", GW_KINETO_KERNEL},
+        {"gpu_memcpy", GW_KINETO_MEMCPY}, {"gpu_memset", GW_KINETO_MEMSET}, {"user_annotation", GW_KINETO_ANNOTATION},
+        {"Runtime", GW_KINETO_CALL},      {"Kernel", GW_KINETO_KERNEL},     {"Memcpy", GW_KINETO_MEMCPY},
+        {"Memset", GW_KINETO_MEMSET},
     };
     for (size_t i = 0; i < sizeof(categories) / sizeof(categories[0]); i++) {
         if (strlen(categories[i].text) == length && memcmp(categories[i].text, text, length) == 0) {
@@ -61,7 +60,7 @@ static void read_copy_name(const char *name, struct gw_import_op *op)
         const char *text;
         uint8_t kind, direction;
     } directions[] = {
-        {"HtoD", GW_OP_H2D, GW_COPY_H2D}, {"HtoA", GW_OP_H2D, GW_COPY_H2D},  {"DtoH", GW_OP_D2H, GW_COPY_D2H},
+        {"HtoD", GW_OP_H2D, GW_COPY_H2D}, {"HtoA", GW_OP_H2D, GW_COPY_H2D}, {"DtoH", GW_OP_D2H, GW_COPY_D2H},
         {"AtoH", GW_OP_D2H, GW_COPY_D2H}, {"PtoP", GW_OP_P2P, GW_COPY_P2P}, {"HtoH", GW_OP_HOST, GW_COPY_H2H},
     };
     static const struct {

@@ -42,7 +42,7 @@ enum gw_kineto_field {
 struct gw_kineto_event {
     char phase; /* the first character of "ph" */
     uint8_t category;
-    uint32_t seen;                          /* bit for each number */
+    uint32_t seen;                           /* bit for each number */
     int64_t numbers[GW_KINETO_NUMBER_COUNT]; /* TS and DUR in ns */
     uint32_t grid[3], block[3];
     struct gw_kineto_text name;

@@ -13,8 +13,8 @@ static uint8_t api_of(const struct gw_call *call)
     return row ? row->api : GW_API_RT;
 }
 
-/* Where calls begin in the same instant, a runtime call stands before the driver calls in it, and of two that follow each
- * other the one that took no measurable time. Ends lie below 2^63. */
+/* Where calls begin in the same instant, a runtime call stands before the driver calls in it, and of two that follow
+ * each other the one that took no measurable time. Ends lie below 2^63. */
 static uint64_t order_of_equals(const struct gw_call *call)
 {
     return (uint64_t)(api_of(call) == GW_API_DRV) << 63 | call->end_ns;
