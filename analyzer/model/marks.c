@@ -6,15 +6,15 @@
 #include "analyzer/model/sequence.h"
 
 #define OCCURRENCES_MIN 3u
-#define SAME_PERIOD_MAX 8u /* marks kept of one period: they differ only in where the unit begins */
-#define GAP_RATIO 8u       /* of the median silence between events */
+#define SAME_PERIOD_MAX 12u /* marks kept of one period: they differ only in where the unit begins */
+#define GAP_RATIO 8u        /* of the median silence between events */
 
 /* What makes an event look like the top of a loop. */
 #define PREFER_UPLOAD 0.75    /* it starts uploading the next batch */
 #define PREFER_AFTER_WAIT 0.5 /* the host has just waited or read a result */
 #define PREFER_SILENCE 1.0    /* times the share of the host's time that is silence before it: the next batch is made */
 #define PREFER_SINCE_LAST 0.3 /* times the share since the operation before, waits included */
-#define PREFERENCE_WEIGHT 0.02 /* against regularity: it decides between marks of one period */
+#define PREFERENCE_WEIGHT 0.15 /* against regularity: it decides between marks of one period */
 
 struct rated_mark {
     struct gw_mark mark;
@@ -94,17 +94,15 @@ static int compare_distances(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
+/* The first one is not asked: before it the program was setting up. */
 static double preference(const struct gw_sequence *sequence, size_t first, const size_t *positions, size_t count)
 {
     const struct gw_sequence_event *events = sequence->events + first;
     double uploads = 0, waits = 0, silence_ns = 0, since_ns = 0;
     double span_ns = (double)(events[positions[count - 1]].begin_ns - events[positions[0]].begin_ns) + 1.0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 1; i < count; i++) {
         size_t at = positions[i] + first;
         const struct gw_sequence_event *event = &sequence->events[at];
-        if (!at) {
-            continue;
-        }
         size_t before = at - 1;
         while (before && sequence->events[before].op == GW_NONE) {
             before--;
@@ -116,7 +114,7 @@ static double preference(const struct gw_sequence *sequence, size_t first, const
                         ? (double)(event->begin_ns - sequence->events[before].begin_ns)
                         : 0.0;
     }
-    return PREFER_UPLOAD * uploads / (double)count + PREFER_AFTER_WAIT * waits / (double)count +
+    return PREFER_UPLOAD * uploads / (double)(count - 1) + PREFER_AFTER_WAIT * waits / (double)(count - 1) +
            PREFER_SILENCE * fmin(1.0, silence_ns / span_ns) + PREFER_SINCE_LAST * fmin(1.0, since_ns / span_ns);
 }
 

@@ -6,8 +6,9 @@
 #include "analyzer/model/sequence.h"
 
 #define WINDOW_EVENTS 131072u /* judged; the mark found there is applied to the whole sequence */
-#define MARKS_MAX 64u
+#define MARKS_MAX 128u
 #define ALIKE 0.7        /* similarity of neighbouring units of one loop */
+#define UNUSUAL 2.5      /* times longer or shorter than the typical unit: something else */
 #define GOOD_SHARE 0.85  /* of the best score: as good as the best */
 #define SAME_PERIOD 0.03 /* relative difference of two periods that are the same */
 #define PARTS_MAX 64u    /* more equal parts than this are steps of an epoch, not parts of a step */
@@ -19,133 +20,178 @@ struct judged {
     size_t *positions;
     size_t count;
     double score;  /* share of the window in units like their neighbours, times how alike they are */
-    double period; /* mean events of such a unit */
+    double period; /* events of such a unit: the median, weighted by events */
     bool host;     /* most units contain an upload, a read or a wait */
 };
-
-static void judge(const struct gw_sequence *sequence, size_t first, size_t last, uint32_t *counts,
-                  struct judged *judged)
-{
-    size_t units = judged->count ? judged->count - 1 : 0, alike = 0, with_host = 0;
-    double covered = 0, quality = 0, before = 0;
-    for (size_t i = 0; i < units; i++) {
-        const size_t *at = judged->positions + i;
-        double after = i + 1 < units ? gw_similarity(sequence, counts, at[0], at[1], at[1], at[2]) : 0.0;
-        double best = fmax(before, after);
-        before = after;
-        if (best < ALIKE) {
-            continue;
-        }
-        alike++;
-        covered += (double)(at[1] - at[0]);
-        quality += best * (double)(at[1] - at[0]);
-        uint8_t traits = 0;
-        for (size_t e = at[0]; e < at[1]; e++) {
-            traits |= sequence->events[e].traits;
-        }
-        with_host += (traits & GW_TRAITS_HOST) != 0;
-    }
-    if (!alike) {
-        return;
-    }
-    judged->period = covered / (double)alike;
-    judged->host = with_host * 5 >= alike * 4;
-    /* The unit after the last mark has no end in the window, so it does not count against the mark. */
-    double tail = fmin((double)(last - judged->positions[units]), judged->period);
-    judged->score = covered / ((double)(last - first) - tail) * (quality / covered);
-}
-
-/* Events of each token (or lane) in one unit. */
-static void count_unit(const struct gw_sequence *sequence, size_t first, size_t last, bool lanes, uint32_t *counts)
-{
-    for (size_t e = first; e < last; e++) {
-        counts[lanes ? sequence->events[e].lane : sequence->events[e].token]++;
-    }
-}
-
-static size_t parts_within(const struct judged *inner, size_t first, size_t last)
-{
-    size_t low = 0, high = inner->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (inner->positions[middle] < first) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    size_t parts = 0;
-    while (low + parts < inner->count && inner->positions[low + parts] < last) {
-        parts++;
-    }
-    return parts;
-}
-
-/* What is left of the outer unit beyond k equal parts, in operations per unit. */
-struct remainder {
-    double extra;  /* of tokens that the parts do not have: an optimizer after accumulation */
-    double uneven; /* of tokens that some parts have and others lack: an evaluation between steps */
-};
-
-static int find_remainder(const struct gw_sequence *sequence, const struct judged *outer, size_t parts, uint8_t traits,
-                          bool lanes, struct remainder *ret_remainder)
-{
-    size_t numbers = lanes ? sequence->lane_count : sequence->token_count;
-    size_t units = outer->count - 1, sampled = 0, step = units / SAMPLED_UNITS + 1;
-    uint32_t *counts = calloc(numbers, sizeof(*counts));
-    uint32_t *with_extra = calloc(numbers, sizeof(*with_extra)), *with_uneven = calloc(numbers, sizeof(*with_uneven));
-    double *extra = calloc(numbers, sizeof(*extra)), *uneven = calloc(numbers, sizeof(*uneven));
-    uint8_t *traits_of = calloc(numbers, sizeof(*traits_of));
-    int status = counts && with_extra && with_uneven && extra && uneven && traits_of ? 0 : -ENOMEM;
-    for (size_t u = 0; u < units && !status; u += step, sampled++) {
-        count_unit(sequence, outer->positions[u], outer->positions[u + 1], lanes, counts);
-        for (size_t e = outer->positions[u]; e < outer->positions[u + 1]; e++) {
-            uint32_t number = lanes ? sequence->events[e].lane : sequence->events[e].token;
-            uint32_t count = counts[number];
-            counts[number] = 0;
-            if (!count) {
-                continue;
-            }
-            traits_of[number] = sequence->events[e].traits;
-            double each = floor((double)count / (double)parts + 0.5 - 1e-9);
-            double rest = (double)count - each * (double)parts;
-            if (each < 0.5 && rest > 0) {
-                with_extra[number]++;
-                extra[number] += rest;
-            } else if (fabs(rest) > 0.5) {
-                with_uneven[number]++;
-                uneven[number] += fabs(rest);
-            }
-        }
-    }
-    struct remainder remainder = {0};
-    for (size_t n = 0; n < numbers && !status; n++) {
-        if (!(traits_of[n] & traits)) {
-            continue;
-        }
-        if (with_extra[n] >= REMAINDER_SHARE * (double)sampled) {
-            remainder.extra += extra[n] / (double)sampled;
-        }
-        if (with_uneven[n] >= REMAINDER_SHARE * (double)sampled) {
-            remainder.uneven += uneven[n] / (double)sampled;
-        }
-    }
-    free(counts);
-    free(with_extra);
-    free(with_uneven);
-    free(extra);
-    free(uneven);
-    free(traits_of);
-    if (!status) {
-        *ret_remainder = remainder;
-    }
-    return status;
-}
 
 static int compare_sizes(const void *left, const void *right)
 {
     size_t a = *(const size_t *)left, b = *(const size_t *)right;
     return a < b ? -1 : a > b;
+}
+
+/* The length of the unit that the middle event of all lies in. */
+static double weighted_median(size_t *lengths, size_t count, double sum)
+{
+    double before = 0;
+    size_t i = 0;
+    qsort(lengths, count, sizeof(*lengths), compare_sizes);
+    while (i + 1 < count && before + (double)lengths[i] < sum / 2) {
+        before += (double)lengths[i++];
+    }
+    return (double)lengths[i];
+}
+
+/* Room for judging: a place for every unit. */
+struct judging {
+    uint32_t *counts; /* by token, all zero */
+    size_t *lengths;
+    double *best; /* similarity to the more similar neighbour */
+};
+
+static void judge(const struct gw_sequence *sequence, size_t first, size_t last, const struct judging *room,
+                  struct judged *judged)
+{
+    size_t units = judged->count ? judged->count - 1 : 0, alike = 0, usual = 0, with_host = 0;
+    double covered = 0, quality = 0, before = 0;
+    for (size_t i = 0; i < units; i++) {
+        const size_t *at = judged->positions + i;
+        double after = i + 1 < units ? gw_similarity(sequence, room->counts, at[0], at[1], at[1], at[2]) : 0.0;
+        room->best[i] = fmax(before, after);
+        before = after;
+        if (room->best[i] >= ALIKE) {
+            room->lengths[alike++] = at[1] - at[0];
+            covered += (double)(at[1] - at[0]);
+        }
+    }
+    if (!alike) {
+        return;
+    }
+    judged->period = weighted_median(room->lengths, alike, covered);
+    covered = 0;
+    for (size_t i = 0; i < units; i++) {
+        const size_t *at = judged->positions + i;
+        double length = (double)(at[1] - at[0]);
+        if (room->best[i] < ALIKE || length * UNUSUAL < judged->period || length > judged->period * UNUSUAL) {
+            continue;
+        }
+        uint8_t traits = 0;
+        for (size_t e = at[0]; e < at[1]; e++) {
+            traits |= sequence->events[e].traits;
+        }
+        with_host += (traits & GW_TRAITS_HOST) != 0;
+        covered += length;
+        quality += room->best[i] * length;
+        usual++;
+    }
+    judged->host = with_host * 5 >= usual * 4;
+    /* The unit after the last mark has no end in the window, so it does not count against the mark. */
+    double tail = fmin((double)(last - judged->positions[units]), judged->period);
+    judged->score = quality / ((double)(last - first) - tail);
+}
+
+/* Index of the first mark at or after an event. */
+static size_t first_at(const struct judged *judged, size_t event)
+{
+    size_t low = 0, high = judged->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (judged->positions[middle] < event) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static size_t parts_within(const struct judged *inner, size_t first, size_t last)
+{
+    return first_at(inner, last) - first_at(inner, first);
+}
+
+/* What sets the parts of an outer unit apart, in operations per unit. */
+struct remainder {
+    double extra;  /* of tokens that one part alone has: an optimizer after accumulation */
+    double uneven; /* missing, of tokens that several parts have and others lack: an evaluation between steps */
+};
+
+struct remainder_work {
+    uint32_t *counts, *present, *seen_in; /* of each token within a unit: events, parts that have it, last such part */
+    uint32_t *with_extra, *with_uneven;   /* units in which the token sets parts apart, and by how many events */
+    double *extra, *uneven;
+};
+
+static void add_unit(const struct gw_sequence *sequence, const size_t *bounds, size_t parts, uint8_t traits, bool lanes,
+                     struct remainder_work *work)
+{
+#define NUMBER(e) (lanes ? sequence->events[e].lane : sequence->events[e].token)
+    for (size_t part = 0; part < parts; part++) {
+        for (size_t e = bounds[part]; e < bounds[part + 1]; e++) {
+            uint32_t number = NUMBER(e);
+            work->counts[number]++;
+            work->present[number] += work->seen_in[number] != part + 1;
+            work->seen_in[number] = (uint32_t)part + 1;
+        }
+    }
+    for (size_t e = bounds[0]; e < bounds[parts]; e++) {
+        uint32_t number = NUMBER(e), count = work->counts[number], present = work->present[number];
+        if (count && (sequence->events[e].traits & traits) && present < parts) {
+            bool alone = present == 1;
+            work->with_extra[number] += alone;
+            work->with_uneven[number] += !alone;
+            work->extra[number] += alone ? count : 0;
+            work->uneven[number] += alone ? 0 : (double)(parts - present) * count / present;
+        }
+        work->counts[number] = work->present[number] = work->seen_in[number] = 0;
+    }
+#undef NUMBER
+}
+
+static int find_remainder(const struct gw_sequence *sequence, const struct judged *outer, const struct judged *inner,
+                          size_t parts, uint8_t traits, bool lanes, struct remainder *ret_remainder)
+{
+    size_t numbers = lanes ? sequence->lane_count : sequence->token_count;
+    size_t units = outer->count - 1, sampled = 0, step = units / SAMPLED_UNITS + 1;
+    uint32_t *integers = calloc(numbers * 5, sizeof(*integers));
+    double *sums = calloc(numbers * 2, sizeof(*sums));
+    size_t *bounds = malloc((parts + 1) * sizeof(*bounds));
+    int status = integers && sums && bounds ? 0 : -ENOMEM;
+    struct remainder_work work = {
+        integers, integers + numbers, integers + numbers * 2, integers + numbers * 3, integers + numbers * 4,
+        sums,     sums + numbers};
+    for (size_t u = 0; u < units && !status; u += step) {
+        size_t first = outer->positions[u], last = outer->positions[u + 1];
+        size_t inner_first = first_at(inner, first);
+        if (parts_within(inner, first, last) != parts) {
+            continue;
+        }
+        if (inner_first + parts >= inner->count) {
+            continue;
+        }
+        /* From the first inner mark to that of the next outer unit: all parts are whole then. */
+        for (size_t part = 0; part <= parts; part++) {
+            bounds[part] = inner->positions[inner_first + part];
+        }
+        add_unit(sequence, bounds, parts, traits, lanes, &work);
+        sampled++;
+    }
+    struct remainder remainder = {0, 0};
+    for (size_t n = 0; n < numbers && sampled && !status; n++) {
+        if (work.with_extra[n] >= REMAINDER_SHARE * (double)sampled) {
+            remainder.extra += work.extra[n] / (double)sampled;
+        }
+        if (work.with_uneven[n] >= REMAINDER_SHARE * (double)sampled) {
+            remainder.uneven += work.uneven[n] / (double)sampled;
+        }
+    }
+    free(integers);
+    free(sums);
+    free(bounds);
+    if (!status) {
+        *ret_remainder = remainder;
+    }
+    return status;
 }
 
 /* Whether the outer unit is nothing but several inner ones: then the inner one is the step. Operations that come once
@@ -173,7 +219,7 @@ static int is_repetition(const struct gw_sequence *sequence, const struct judged
         return 0;
     }
     struct remainder rest;
-    int status = find_remainder(sequence, outer, parts, GW_TRAIT_KERNEL, false, &rest);
+    int status = find_remainder(sequence, outer, inner, parts, GW_TRAIT_KERNEL, false, &rest);
     if (status || rest.extra > rest.uneven) {
         return status;
     }
@@ -181,7 +227,7 @@ static int is_repetition(const struct gw_sequence *sequence, const struct judged
         if (outer->host || outer->mark.kind == GW_MARK_AFTER_GAP) {
             return 0;
         }
-        status = find_remainder(sequence, outer, parts, GW_TRAIT_KERNEL, true, &rest);
+        status = find_remainder(sequence, outer, inner, parts, GW_TRAIT_KERNEL, true, &rest);
         if (status || rest.extra > 0 || rest.uneven > 0) {
             return status;
         }
@@ -247,15 +293,17 @@ int gw_period_find(const struct gw_sequence *sequence, struct gw_mark *ret_mark,
     struct gw_mark marks[MARKS_MAX];
     struct judged judged[MARKS_MAX];
     size_t count = 0, chosen = 0;
-    uint32_t *counts = NULL;
+    struct judging room = {NULL, NULL, NULL};
     memset(judged, 0, sizeof(judged));
     *ret_found = false;
     if (last - first < 3) {
         return 0;
     }
     int status = gw_marks_collect(sequence, first, last, marks, MARKS_MAX, &count);
-    counts = calloc(sequence->token_count, sizeof(*counts));
-    if (status || !counts) {
+    room.counts = calloc(sequence->token_count, sizeof(*room.counts));
+    room.lengths = malloc((last - first) * sizeof(*room.lengths));
+    room.best = malloc((last - first) * sizeof(*room.best));
+    if (status || !room.counts || !room.lengths || !room.best) {
         status = -ENOMEM;
         goto end;
     }
@@ -271,7 +319,7 @@ int gw_period_find(const struct gw_sequence *sequence, struct gw_mark *ret_mark,
                 judged[i].positions[judged[i].count++] = at;
             }
         }
-        judge(sequence, first, last, counts, &judged[i]);
+        judge(sequence, first, last, &room, &judged[i]);
     }
     status = choose(sequence, judged, count, &chosen);
     /* One operation over and over, and the host never in it: nothing tells one step from the next. */
@@ -284,6 +332,8 @@ end:
     for (size_t i = 0; i < count; i++) {
         free(judged[i].positions);
     }
-    free(counts);
+    free(room.counts);
+    free(room.lengths);
+    free(room.best);
     return status;
 }

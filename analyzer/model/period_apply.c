@@ -1,13 +1,14 @@
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyzer/model/sequence.h"
 
 #define SAMPLES 16u
-#define LIKE_TYPICAL 0.5 /* similarity to the typical unit of a step, … */
-#define LIKE_BEFORE 0.75 /* … or to the step before it: shapes drift */
-#define LIKE_CUT 0.75    /* of a unit that is cut at the typical length */
-#define LONG 1.3         /* times the typical length: something follows the step inside its unit */
+#define LIKE_TYPICAL 0.75 /* similarity to the typical unit of a step, … */
+#define LIKE_BEFORE 0.75  /* … or to the step before it: shapes drift */
+#define LIKE_CUT 0.75     /* of a unit that is cut at the typical length */
+#define LONG 1.3          /* times the typical length: something follows the step inside its unit */
 
 struct applying {
     const struct gw_sequence *sequence;
@@ -70,6 +71,33 @@ static void take_unit(struct applying *self, size_t unit)
     }
 }
 
+/* The mark may need what comes before it (a wait, a read) and so miss the first step: look for one right before the
+ * first found, beginning as the typical one does. */
+static void add_first(struct applying *self)
+{
+    const struct gw_sequence_event *events = self->sequence->events;
+    size_t typical = self->positions[self->typical], typical_end = self->positions[self->typical + 1];
+    size_t end = self->range_count ? self->ranges[0].first : 0,
+           reach = (size_t)(LONG * (double)(typical_end - typical));
+    size_t best_at = end;
+    double best = LIKE_CUT;
+    for (size_t at = end; at-- > 0 && end - at <= reach;) {
+        if (events[at].token != events[typical].token || (double)(end - at) * LONG < (double)(typical_end - typical)) {
+            continue;
+        }
+        double similarity = gw_similarity(self->sequence, self->counts, typical, typical_end, at, end);
+        if (similarity > best) {
+            best = similarity;
+            best_at = at;
+        }
+    }
+    if (best_at < end) {
+        memmove(self->ranges + 1, self->ranges, self->range_count * sizeof(*self->ranges));
+        self->ranges[0] = (struct gw_step_range){.first = best_at, .count = end - best_at};
+        self->range_count++;
+    }
+}
+
 int gw_period_apply(const struct gw_sequence *sequence, const struct gw_mark *mark, struct gw_step_range **ret_ranges,
                     size_t *ret_count)
 {
@@ -81,7 +109,7 @@ int gw_period_apply(const struct gw_sequence *sequence, const struct gw_mark *ma
     }
     self.positions = malloc((count + 1) * sizeof(*self.positions));
     self.counts = calloc(sequence->token_count + 1u, sizeof(*self.counts));
-    self.ranges = malloc((count + 1) * sizeof(*self.ranges));
+    self.ranges = malloc((count + 2) * sizeof(*self.ranges));
     if (!self.positions || !self.counts || !self.ranges) {
         goto end;
     }
@@ -97,6 +125,7 @@ int gw_period_apply(const struct gw_sequence *sequence, const struct gw_mark *ma
     for (size_t unit = 0; unit < self.count; unit++) {
         take_unit(&self, unit);
     }
+    add_first(&self);
     *ret_ranges = self.ranges;
     *ret_count = self.range_count;
     self.ranges = NULL;
