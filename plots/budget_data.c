@@ -16,6 +16,7 @@ int gw_budget_data_create(const struct gw_plot_source *source, struct gw_budget_
     const struct gw_budget *budget = source->budget;
     uint32_t *cells = NULL;
     bool *devices = NULL;
+    size_t analysed = 0;
 
     memset(data, 0, sizeof(*data));
     data->median_number = GW_NONE;
@@ -49,6 +50,13 @@ int gw_budget_data_create(const struct gw_plot_source *source, struct gw_budget_
         for (uint32_t cls = 0; cls < GW_CLASS_COUNT && cells[i]; cls++) {
             data->rows[i].ns[cls] /= cells[i];
             data->rows[i].total_ns += data->rows[i].ns[cls];
+        }
+    for (size_t i = 0; i < data->rows_count; i++)
+        analysed += cells[i] && !data->rows[i].warmup;
+    for (size_t i = 0; i < data->rows_count; i++)
+        for (uint32_t cls = 0; cls < GW_CLASS_COUNT && cells[i] && !data->rows[i].warmup; cls++) {
+            data->mean.ns[cls] += data->rows[i].ns[cls] / (double)analysed;
+            data->mean.total_ns += data->rows[i].ns[cls] / (double)analysed;
         }
     for (size_t i = 0; i < model->devices_count; i++)
         data->devices += devices[i];

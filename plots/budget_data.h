@@ -16,7 +16,8 @@ struct gw_budget_data {
     struct gw_budget_row *rows; /* by step number, mean over processes and devices */
     size_t rows_count;
     struct gw_budget_row median;
-    uint32_t median_number; /* GW_NONE: no median */
+    struct gw_budget_row mean; /* of the steps after warm-up; zero when there are none */
+    uint32_t median_number;    /* GW_NONE: no median */
     bool used[GW_CLASS_COUNT];
     uint32_t devices; /* that took part */
 };

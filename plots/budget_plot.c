@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHART_HEIGHT 440.0
+#define CHART_HEIGHT 420.0
 #define AXIS_WIDTH 72.0
-#define SIDE_WIDTH 470.0
+#define SIDE_WIDTH 570.0
 #define MEDIAN_WIDTH 74.0
 #define LINE 24.0
 #define CLIP 3.0 /* times the median: longer steps are cut, or nothing else could be read */
@@ -51,8 +51,7 @@ static double choose_limit(const struct gw_budget_data *data, size_t *ret_cut, d
     return limit;
 }
 
-static void stack(struct gw_page *page, const struct chart *chart, double x, double w, const struct gw_budget_row *row,
-                  double opacity)
+static void stack(struct gw_page *page, const struct chart *chart, double x, double w, const struct gw_budget_row *row)
 {
     double bottom = chart->y + chart->h;
 
@@ -64,8 +63,7 @@ static void stack(struct gw_page *page, const struct chart *chart, double x, dou
         if (cls == GW_CLASS_IDLE_UNKNOWN)
             gw_scene_hatched_rect(page->scene, GW_ROLE_BAR, x, bottom - visible, w, visible, gw_colour_of_class(cls));
         else
-            gw_scene_rect(page->scene, GW_ROLE_BAR, x, bottom - visible, w, visible,
-                          gw_colour_faded(gw_colour_of_class(cls), opacity));
+            gw_scene_rect(page->scene, GW_ROLE_BAR, x, bottom - visible, w, visible, gw_colour_of_class(cls));
         bottom -= visible;
     }
 }
@@ -89,6 +87,7 @@ static void draw_steps(struct gw_page *page, const struct gw_budget_data *data, 
     size_t columns = data->rows_count, most = (size_t)(chart->w / 3.0);
     double column_width, step, bar_width;
     size_t warmup_end = 0;
+    double warmup_label = chart->x; /* right end of that label */
     char label[64];
 
     if (columns > most)
@@ -101,8 +100,8 @@ static void draw_steps(struct gw_page *page, const struct gw_budget_data *data, 
     if (warmup_end) {
         double w = column_width * (double)warmup_end * (double)columns / (double)data->rows_count;
         gw_scene_rect(page->scene, GW_ROLE_DECORATION, chart->x, chart->y, w, chart->h, page->theme->row);
-        gw_page_muted(page, chart->x + 2.0, chart->y - 20.0, fmax(w, 60.0), 18.0, GW_SIZE_SMALL, GW_ALIGN_LEFT,
-                      "warm-up");
+        gw_page_muted(page, chart->x + 2.0, chart->y - 20.0, 60.0, 18.0, GW_SIZE_SMALL, GW_ALIGN_LEFT, "warm-up");
+        warmup_label = chart->x + 66.0;
     }
     draw_value_axis(page, chart);
     for (size_t column = 0; column < columns; column++) {
@@ -111,13 +110,15 @@ static void draw_steps(struct gw_page *page, const struct gw_budget_data *data, 
         for (size_t i = first; i < end; i++)
             for (uint32_t cls = 0; cls < GW_CLASS_COUNT; cls++)
                 mean.ns[cls] += data->rows[i].ns[cls] / (double)(end - first);
-        stack(page, chart, chart->x + (double)column * column_width, bar_width, &mean, 1.0);
+        stack(page, chart, chart->x + (double)column * column_width, bar_width, &mean);
         if (data->median_number >= first && data->median_number < end) {
             double x = chart->x + ((double)column + 0.5) * column_width;
-            double w = 150.0, left = fmin(fmax(x - w / 2.0, chart->x + 70.0), chart->x + chart->w - w);
+            double w = ceil(gw_page_text_width(page, "median: step 888888", GW_SIZE_SMALL, true));
+            bool flip = x + 6.0 + w > chart->x + chart->w; /* the label stands left of its mark near the right end */
             snprintf(label, sizeof(label), "median: step %" PRIu32, data->median_number);
-            gw_page_bold(page, left, chart->y - 20.0, w, 18.0, GW_SIZE_SMALL, GW_ALIGN_CENTRE, label);
-            gw_scene_line(page->scene, x, chart->y - 3.0, x, chart->y + 3.0, 1.5, page->theme->text);
+            gw_page_bold(page, flip ? x - 6.0 - w : fmax(x + 6.0, warmup_label), chart->y - 20.0, w, 18.0,
+                         GW_SIZE_SMALL, flip ? GW_ALIGN_RIGHT : GW_ALIGN_LEFT, label);
+            gw_scene_line(page->scene, x, chart->y - 4.0, x, chart->y, 1.5, page->theme->text);
         }
     }
     step = fmax(1.0, gw_axis_step((double)data->rows_count, (unsigned int)(column_width * (double)columns / 70.0) + 1));
@@ -130,35 +131,47 @@ static void draw_steps(struct gw_page *page, const struct gw_budget_data *data, 
                   GW_ALIGN_CENTRE, columns < data->rows_count ? "step (a bar is the mean of several)" : "step");
 }
 
-/* The median step's bar, and a table in the order of its parts from the top. */
+static void draw_amount(struct gw_page *page, double x, double y, double ns, bool bold)
+{
+    char text[GW_UNIT_TEXT] = "–";
+
+    if (ns > 0.0)
+        gw_format_duration(ns, text);
+    (bold ? gw_page_bold : gw_page_text)(page, x, y, 76.0, LINE, GW_SIZE_TEXT, GW_ALIGN_RIGHT, text);
+}
+
+/* The median step's bar, and a table of all classes of the picture in the order of the bar from the top. */
 static void draw_median(struct gw_page *page, const struct gw_budget_data *data, const struct chart *chart)
 {
     const struct gw_budget_row *row = &data->median;
     double x = chart->x, table = chart->x + MEDIAN_WIDTH + 22.0, y = chart->y;
-    double name_w = chart->w - MEDIAN_WIDTH - 22.0 - 20.0 - 130.0;
+    double name_w = chart->w - MEDIAN_WIDTH - 22.0 - 20.0 - 216.0, amounts = table + 20.0 + name_w;
     struct chart own = *chart;
     char text[GW_UNIT_TEXT];
 
     own.most_ns = row->total_ns;
-    stack(page, &own, x, MEDIAN_WIDTH, row, 1.0);
+    stack(page, &own, x, MEDIAN_WIDTH, row);
+    gw_page_muted(page, amounts, y - 22.0, 76.0, 20.0, GW_SIZE_SMALL, GW_ALIGN_RIGHT, "this step");
+    gw_page_muted(page, amounts + 140.0, y - 22.0, 76.0, 20.0, GW_SIZE_SMALL, GW_ALIGN_RIGHT, "mean step");
     for (int cls = GW_CLASS_COUNT - 1; cls >= 0; cls--) {
-        if (row->ns[cls] <= 0.0)
+        if (!data->used[cls])
             continue;
         if (cls == GW_CLASS_IDLE_UNKNOWN)
             gw_scene_hatched_rect(page->scene, GW_ROLE_DECORATION, table, y + 6.0, 12.0, 12.0, gw_colour_of_class(cls));
         else
             gw_scene_rect(page->scene, GW_ROLE_DECORATION, table, y + 6.0, 12.0, 12.0, gw_colour_of_class(cls));
-        gw_page_text(page, table + 20.0, y, name_w, LINE, GW_SIZE_TEXT, GW_ALIGN_LEFT, gw_class_words(cls));
-        gw_format_duration(row->ns[cls], text);
-        gw_page_text(page, table + 20.0 + name_w, y, 72.0, LINE, GW_SIZE_TEXT, GW_ALIGN_RIGHT, text);
+        gw_page_text(page, table + 20.0, y, name_w - 4.0, LINE, GW_SIZE_TEXT, GW_ALIGN_LEFT, gw_class_words(cls));
+        draw_amount(page, amounts, y, row->ns[cls], false);
         snprintf(text, sizeof(text), "%.1f %%", row->ns[cls] / row->total_ns * 100.0);
-        gw_page_muted(page, table + 20.0 + name_w + 72.0, y, 58.0, LINE, GW_SIZE_TEXT, GW_ALIGN_RIGHT, text);
+        if (row->ns[cls] > 0.0)
+            gw_page_muted(page, amounts + 78.0, y, 58.0, LINE, GW_SIZE_TEXT, GW_ALIGN_RIGHT, text);
+        draw_amount(page, amounts + 140.0, y, data->mean.ns[cls], false);
         y += LINE;
     }
-    gw_scene_line(page->scene, table, y + 3.0, table + 150.0 + name_w, y + 3.0, 1.0, page->theme->grid);
-    gw_page_bold(page, table + 20.0, y + 6.0, name_w, LINE, GW_SIZE_TEXT, GW_ALIGN_LEFT, "whole step");
-    gw_format_duration(row->total_ns, text);
-    gw_page_bold(page, table + 20.0 + name_w, y + 6.0, 72.0, LINE, GW_SIZE_TEXT, GW_ALIGN_RIGHT, text);
+    gw_scene_line(page->scene, table, y + 3.0, amounts + 216.0, y + 3.0, 1.0, page->theme->grid);
+    gw_page_bold(page, table + 20.0, y + 6.0, name_w - 4.0, LINE, GW_SIZE_TEXT, GW_ALIGN_LEFT, "whole step");
+    draw_amount(page, amounts, y + 6.0, row->total_ns, true);
+    draw_amount(page, amounts + 140.0, y + 6.0, data->mean.total_ns, true);
 }
 
 void gw_layout_budget(struct gw_page *page)

@@ -131,7 +131,7 @@ static void draw_text(cairo_t *cairo, PangoLayout *layout, PangoFontDescription 
     set_text(layout, font, item->text, item->size, item->bold);
     /* Half a pixel more than was measured: rounding must not cut the last letter. */
     pango_layout_set_width(layout, (int)ceil((item->w + 0.5) * PANGO_SCALE));
-    pango_layout_set_ellipsize(layout, PANGO_ELLIPSIZE_END);
+    pango_layout_set_ellipsize(layout, item->cut_middle ? PANGO_ELLIPSIZE_MIDDLE : PANGO_ELLIPSIZE_END);
     pango_layout_set_alignment(layout, alignments[item->align]);
     pango_layout_get_size(layout, NULL, &height);
     cairo_move_to(cairo, item->x, item->y + (item->h - (double)height / PANGO_SCALE) / 2.0);

@@ -64,7 +64,12 @@ static double rate_of(const struct gw_op *op)
     return (double)op->size_bytes / (double)(op->end_ns - op->start_ns);
 }
 
-static size_t measure(const struct gw_model *model, struct area *area, size_t *counts)
+struct group_sum {
+    size_t count;
+    double bytes, ns;
+};
+
+static size_t measure(const struct gw_model *model, struct area *area, struct group_sum *sums)
 {
     size_t count = 0;
 
@@ -81,7 +86,9 @@ static size_t measure(const struct gw_model *model, struct area *area, size_t *c
         area->size_high = fmax(area->size_high, size);
         area->rate_low = fmin(area->rate_low, rate);
         area->rate_high = fmax(area->rate_high, rate);
-        counts[group]++;
+        sums[group].count++;
+        sums[group].bytes += (double)model->ops[i].size_bytes;
+        sums[group].ns += (double)(model->ops[i].end_ns - model->ops[i].start_ns);
         count++;
     }
     area->size_low = floor(area->size_low - 0.15);
@@ -123,9 +130,10 @@ void gw_layout_copies(struct gw_page *page)
 {
     const struct gw_model *model = page->source->model;
     struct area area = {.x = GW_PAGE_MARGIN + AXIS_WIDTH, .h = CHART_HEIGHT};
-    size_t counts[GROUPS] = {0}, total = measure(model, &area, counts), every = total / DOTS_MAX + 1, at = 0, used = 0;
+    struct group_sum sums[GROUPS] = {{0}};
+    size_t total = measure(model, &area, sums), every = total / DOTS_MAX + 1, at = 0, used = 0;
     struct gw_legend_entry entries[GROUPS];
-    char labels[GROUPS][96], count[GW_UNIT_TEXT], note[96] = "";
+    char labels[GROUPS][160], count[GW_UNIT_TEXT], bytes[GW_UNIT_TEXT], rate_text[GW_UNIT_TEXT], note[96] = "";
     double y = gw_page_title(page, "size and rate of every copy");
 
     if (total == 0) {
@@ -147,10 +155,12 @@ void gw_layout_copies(struct gw_page *page)
                         gw_colour_faded(groups[group].colour, 0.55));
     }
     for (size_t i = 0; i < GROUPS; i++) {
-        if (counts[i] == 0)
+        if (sums[i].count == 0)
             continue;
-        gw_format_count(counts[i], count);
-        snprintf(labels[i], sizeof(labels[i]), "%s (%s)", groups[i].words, count);
+        gw_format_count(sums[i].count, count);
+        gw_format_bytes(sums[i].bytes, bytes);
+        gw_format_rate(sums[i].bytes / sums[i].ns, rate_text);
+        snprintf(labels[i], sizeof(labels[i]), "%s: %s copies, %s at %s", groups[i].words, count, bytes, rate_text);
         entries[used++] = (struct gw_legend_entry){groups[i].colour, labels[i], false};
     }
     y = gw_page_legend(page, GW_PAGE_MARGIN, area.y + area.h + 50.0, page->options->width - 2.0 * GW_PAGE_MARGIN,

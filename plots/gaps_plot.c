@@ -1,5 +1,5 @@
 /*
- * gaps: time a step loses by the length of the gap it is lost in, stacked by cause. Many short gaps and a few long ones
+ * gaps: time lost by the length of the gap it is lost in, stacked by cause. Many short gaps and a few long ones
  * want different repairs.
  */
 #include "plots/layouts.h"
@@ -7,9 +7,9 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-#define BINS 16u /* powers of two from 1 µs; the first holds all below, the last all above */
-#define FIRST_BIN_NS 1000.0
+#define BINS 20u /* three a decade from 1 µs to 1 s; the first holds all below, the last all above */
 #define CHART_HEIGHT 400.0
 #define AXIS_WIDTH 76.0
 
@@ -23,12 +23,23 @@ struct histogram {
     struct bin bins[BINS];
     double by_class[GW_CLASS_COUNT];
     double most_ns;
+    uint32_t first, end; /* of the bins worth showing */
 };
+
+/* Shortest gap of a bin: 1, 2 and 5 times the powers of ten. */
+static double bin_begin_ns(uint32_t bin)
+{
+    static const double mantissa[] = {1.0, 2.0, 5.0};
+    return bin == 0 ? 0.0 : mantissa[(bin - 1) % 3] * pow(10.0, 3.0 + (bin - 1) / 3);
+}
 
 static uint32_t bin_of(uint64_t length_ns)
 {
-    double at = log2((double)length_ns / FIRST_BIN_NS) + 1.0;
-    return at < 0.0 ? 0 : at >= BINS ? BINS - 1 : (uint32_t)at;
+    uint32_t bin = 0;
+
+    while (bin + 1 < BINS && (double)length_ns >= bin_begin_ns(bin + 1))
+        bin++;
+    return bin;
 }
 
 /* Neighbouring pieces of one idle interval are one gap: its length chooses the bin, its pieces keep their causes. */
@@ -71,18 +82,46 @@ static void analysed_range(const struct gw_model *model, uint64_t *ret_begin_ns,
     *ret_end_ns = end_ns ? end_ns : model->run.end_ns;
 }
 
+/* "20 – 50 µs": both ends in the unit of the lower one, but "500 µs – 1 ms". */
 static void bin_label(uint32_t bin, char text[GW_UNIT_TEXT])
 {
-    char length[GW_UNIT_TEXT];
+    static const char *const units[] = {"µs", "ms", "s"};
+    uint32_t unit = bin ? (bin - 1) / 9 : 0, next = bin / 9;
+    double low = bin_begin_ns(bin) / pow(1000.0, unit + 1.0);
 
-    gw_format_duration(FIRST_BIN_NS * exp2(bin ? bin - 1.0 : 0.0), length);
-    snprintf(text, GW_UNIT_TEXT, "%s%.24s", bin == 0 ? "< " : "≥ ", length);
+    if (bin == 0)
+        snprintf(text, GW_UNIT_TEXT, "< 1 µs");
+    else if (bin + 1 == BINS)
+        snprintf(text, GW_UNIT_TEXT, "≥ %g %s", low, units[unit]);
+    else if (unit == next)
+        snprintf(text, GW_UNIT_TEXT, "%g – %g %s", low, bin_begin_ns(bin + 1) / pow(1000.0, unit + 1.0), units[unit]);
+    else
+        snprintf(text, GW_UNIT_TEXT, "%g %s – 1 %s", low, units[unit], units[next]);
+}
+
+/* The bins that hold something, with a little room, and never so few that the bars become blocks. */
+static void choose_bins(struct histogram *histogram)
+{
+    histogram->first = BINS;
+    histogram->end = 0;
+    for (uint32_t i = 0; i < BINS; i++)
+        if (histogram->bins[i].count) {
+            histogram->first = i < histogram->first ? i : histogram->first;
+            histogram->end = i + 1;
+        }
+    histogram->first -= histogram->first > 0;
+    histogram->end += histogram->end < BINS;
+    while (histogram->end - histogram->first < 12) {
+        histogram->end += histogram->end < BINS;
+        histogram->first -= histogram->first > 0;
+    }
 }
 
 static void draw(struct gw_page *page, const struct histogram *histogram, double y)
 {
     double x = GW_PAGE_MARGIN + AXIS_WIDTH, w = page->options->width - GW_PAGE_MARGIN - x;
-    double step = gw_axis_step(histogram->most_ns, 6), column = w / BINS, bottom = y + CHART_HEIGHT;
+    double step = gw_axis_step(histogram->most_ns, 6), column = w / (histogram->end - histogram->first),
+           bottom = y + CHART_HEIGHT;
     double most = ceil(histogram->most_ns * 1.08 / step) * step;
     char text[GW_UNIT_TEXT], count[GW_UNIT_TEXT];
 
@@ -92,9 +131,9 @@ static void draw(struct gw_page *page, const struct histogram *histogram, double
         gw_format_tick(value, step, text);
         gw_page_muted(page, GW_PAGE_MARGIN, at - 9.0, AXIS_WIDTH - 10.0, 18.0, GW_SIZE_SMALL, GW_ALIGN_RIGHT, text);
     }
-    for (uint32_t i = 0; i < BINS; i++) {
+    for (uint32_t i = histogram->first; i < histogram->end; i++) {
         const struct bin *bin = &histogram->bins[i];
-        double left = x + i * column, at = bottom;
+        double left = x + (i - histogram->first) * column, at = bottom;
         for (uint32_t cls = 0; cls < GW_CLASS_COUNT; cls++) {
             double h = bin->ns[cls] / most * CHART_HEIGHT;
             if (h <= 0.0)
@@ -108,13 +147,14 @@ static void draw(struct gw_page *page, const struct histogram *histogram, double
         }
         if (bin->count) {
             gw_format_count(bin->count, count);
+            strncat(count, bin->count == 1 ? " gap" : " gaps", sizeof(count) - strlen(count) - 1);
             gw_page_text(page, left, at - 18.0, column, 18.0, GW_SIZE_SMALL, GW_ALIGN_CENTRE, count);
         }
         bin_label(i, text);
         gw_page_muted(page, left, bottom + 4.0, column, 18.0, GW_SIZE_SMALL, GW_ALIGN_CENTRE, text);
     }
     gw_page_muted(page, x, bottom + 23.0, w, 18.0, GW_SIZE_SMALL, GW_ALIGN_CENTRE,
-                  "length of the gap (its number stands above each bar; the height is the time lost in all of them)");
+                  "length of the gap; the height of a bar is the time lost in all gaps of that length");
 }
 
 void gw_layout_gaps(struct gw_page *page)
@@ -136,6 +176,7 @@ void gw_layout_gaps(struct gw_page *page)
         gw_page_finish(page, y, NULL);
         return;
     }
+    choose_bins(&histogram);
     draw(page, &histogram, y + 8.0);
     for (uint32_t cls = 0; cls < GW_CLASS_COUNT; cls++)
         if (histogram.by_class[cls] > 0.0)
@@ -143,5 +184,5 @@ void gw_layout_gaps(struct gw_page *page)
                 (struct gw_legend_entry){gw_colour_of_class(cls), gw_class_words(cls), cls == GW_CLASS_IDLE_UNKNOWN};
     y = gw_page_legend(page, GW_PAGE_MARGIN, y + CHART_HEIGHT + 58.0, page->options->width - 2.0 * GW_PAGE_MARGIN,
                        "idle because", entries, count);
-    gw_page_finish(page, y, model->steps_count ? "steps after warm-up" : "the whole run");
+    gw_page_finish(page, y, model->steps_count ? "all steps after warm-up together" : "the whole run");
 }

@@ -11,7 +11,7 @@
 
 #define KERNELS_MAX 24u
 #define LINE 27.0
-#define NAME_WIDTH 400.0
+#define FACTS_WIDTH 460.0
 
 struct kernel {
     uint32_t name;
@@ -49,16 +49,23 @@ static double sum_up(const struct gw_model *model, struct kernel *kernels)
     return all_ns;
 }
 
+/* Names get a share of a narrow page, and no more than they need of a wide one. */
+static double name_width(const struct gw_page *page)
+{
+    return fmin(440.0, 0.28 * page->options->width);
+}
+
 static void draw_kernel(struct gw_page *page, const struct kernel *kernel, double all_ns, double most_ns, double y)
 {
     const struct gw_model *model = page->source->model;
-    double x = GW_PAGE_MARGIN + NAME_WIDTH, w = page->options->width - GW_PAGE_MARGIN - x - 460.0;
+    double x = GW_PAGE_MARGIN + name_width(page), w = page->options->width - GW_PAGE_MARGIN - x - FACTS_WIDTH;
     double facts = x + w + 18.0;
     char text[128], mean[GW_UNIT_TEXT], least[GW_UNIT_TEXT], most[GW_UNIT_TEXT], count[GW_UNIT_TEXT];
     char *name = kernel->name < model->names_count ? gw_kernel_name_short(model->names[kernel->name]) : NULL;
+    struct gw_text_style style = {GW_SIZE_TEXT, page->theme->text, GW_ALIGN_RIGHT, false, GW_ROLE_TEXT, true};
 
-    gw_page_text(page, GW_PAGE_MARGIN, y, NAME_WIDTH - 14.0, LINE, GW_SIZE_TEXT, GW_ALIGN_RIGHT,
-                 name ? name : "unnamed kernel");
+    gw_scene_text(page->scene, GW_PAGE_MARGIN, y, name_width(page) - 14.0, LINE, &style,
+                  name ? name : "unnamed kernel");
     gw_scene_rect(page->scene, GW_ROLE_BAR, x, y + 4.0, fmax(1.0, (double)kernel->total_ns / most_ns * w), LINE - 8.0,
                   gw_colour_of_class(GW_CLASS_COMPUTE));
     gw_format_duration((double)kernel->total_ns, text);
@@ -79,7 +86,7 @@ static void draw_kernel(struct gw_page *page, const struct kernel *kernel, doubl
 
 static void draw_heading(struct gw_page *page, double y)
 {
-    double facts = page->options->width - GW_PAGE_MARGIN - 460.0 + 18.0;
+    double facts = page->options->width - GW_PAGE_MARGIN - FACTS_WIDTH + 18.0;
 
     gw_page_bold(page, facts, y, 72.0, LINE, GW_SIZE_SMALL, GW_ALIGN_RIGHT, "total");
     gw_page_bold(page, facts + 76.0, y, 60.0, LINE, GW_SIZE_SMALL, GW_ALIGN_RIGHT, "share");

@@ -51,7 +51,7 @@ static double draw_verdict(struct gw_page *page, const struct gw_verdict *verdic
 {
     static const char *const states[] = {"confirmed", "cannot tell", "ruled out"};
     uint32_t colours[] = {page->theme->confirmed, page->theme->unknown, page->theme->ruled_out};
-    struct gw_text_style state = {GW_SIZE_TEXT, colours[verdict->state], GW_ALIGN_LEFT, true, GW_ROLE_TEXT};
+    struct gw_text_style state = {GW_SIZE_TEXT, colours[verdict->state], GW_ALIGN_LEFT, true, GW_ROLE_TEXT, false};
     double x = GW_PAGE_MARGIN, text_x = x + 110.0, w = page->options->width - GW_PAGE_MARGIN - text_x;
     char text[512], saving[GW_UNIT_TEXT];
 
@@ -86,9 +86,7 @@ static double draw_verdicts(struct gw_page *page, double y)
         states[verdicts->list[i].state]++;
     }
     if (states[GW_CONFIRMED] == 0) {
-        gw_page_text(
-            page, GW_PAGE_MARGIN, y, w, LINE, GW_SIZE_TEXT, GW_ALIGN_LEFT,
-            "No suspect is confirmed: nothing was found that a repair of this program's use of CUDA would save.");
+        gw_page_text(page, GW_PAGE_MARGIN, y, w, LINE, GW_SIZE_TEXT, GW_ALIGN_LEFT, "No suspect is confirmed.");
         y += LINE + 4.0;
     }
     snprintf(text, sizeof(text),
@@ -162,7 +160,7 @@ void gw_layout_overview(struct gw_page *page)
     describe(&budget, text, sizeof(text));
     y = gw_page_title(page, text);
     y = draw_facts(page, y);
-    if (page->source->verdicts) {
+    if (page->source->verdicts && page->source->model->calls_count) {
         y = heading(page, y, "Verdicts");
         y = draw_verdicts(page, y);
     }

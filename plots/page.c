@@ -19,28 +19,32 @@ double gw_page_text_width(const struct gw_page *page, const char *text, double s
 void gw_page_text(struct gw_page *page, double x, double y, double w, double h, double size, enum gw_align align,
                   const char *text)
 {
-    struct gw_text_style style = {size, page->theme->text, align, false, GW_ROLE_TEXT};
+    struct gw_text_style style = {size, page->theme->text, align, false, GW_ROLE_TEXT, false};
     gw_scene_text(page->scene, x, y, w, h, &style, text);
 }
 
 void gw_page_muted(struct gw_page *page, double x, double y, double w, double h, double size, enum gw_align align,
                    const char *text)
 {
-    struct gw_text_style style = {size, page->theme->muted, align, false, GW_ROLE_TEXT};
+    struct gw_text_style style = {size, page->theme->muted, align, false, GW_ROLE_TEXT, false};
     gw_scene_text(page->scene, x, y, w, h, &style, text);
 }
 
 void gw_page_bold(struct gw_page *page, double x, double y, double w, double h, double size, enum gw_align align,
                   const char *text)
 {
-    struct gw_text_style style = {size, page->theme->text, align, true, GW_ROLE_TEXT};
+    struct gw_text_style style = {size, page->theme->text, align, true, GW_ROLE_TEXT, false};
     gw_scene_text(page->scene, x, y, w, h, &style, text);
 }
 
 void gw_page_bar(struct gw_page *page, double x, double y, double w, double h, uint32_t colour, bool hatched,
                  const char *label, double size, double least_px)
 {
-    struct gw_text_style style = {size, gw_colour_of_text_on(colour), GW_ALIGN_CENTRE, false, GW_ROLE_BAR_LABEL};
+    struct gw_text_style style = {.size = size,
+                                  .colour = gw_colour_of_text_on(colour),
+                                  .align = GW_ALIGN_CENTRE,
+                                  .role = GW_ROLE_BAR_LABEL,
+                                  .cut_middle = true};
     double room = w - 2.0 * BAR_PADDING;
 
     if (hatched)
@@ -93,6 +97,13 @@ void gw_page_device_name(const struct gw_page *page, uint32_t device, char *text
     snprintf(text, size, "%s %" PRIu32, simulated(model) ? "simulated GPU" : "GPU", found->number);
 }
 
+const char *gw_page_device_model(const struct gw_model *model, uint32_t device)
+{
+    const char *name = model->devices[device].name;
+
+    return name && strcasecmp(name, "simulated GPU") ? name : NULL;
+}
+
 static void append(char *text, size_t size, const char *part)
 {
     size_t length = strlen(text);
@@ -103,7 +114,7 @@ static void append(char *text, size_t size, const char *part)
 
 static void describe_devices(const struct gw_model *model, char *text, size_t size)
 {
-    const char *name = model->devices_count && model->devices[0].name ? model->devices[0].name : "unnamed";
+    const char *name = model->devices_count ? gw_page_device_model(model, 0) : NULL;
     uint32_t highest = 0;
 
     for (size_t i = 0; i < model->devices_count; i++)
@@ -112,9 +123,10 @@ static void describe_devices(const struct gw_model *model, char *text, size_t si
     if (!model->devices_count)
         snprintf(text, size, "no device seen");
     else if (highest > 0)
-        snprintf(text, size, "%s %" PRIu32 " × %s", simulated(model) ? "simulated GPUs:" : "GPUs:", highest + 1, name);
+        snprintf(text, size, "%" PRIu32 " %s%s%s", highest + 1, simulated(model) ? "simulated GPUs" : "GPUs",
+                 name ? ": " : "", name ? name : "");
     else
-        snprintf(text, size, "%s %s", simulated(model) ? "simulated GPU:" : "GPU:", name);
+        snprintf(text, size, "%s%s%s", simulated(model) ? "simulated GPU" : "GPU", name ? ": " : "", name ? name : "");
 }
 
 double gw_page_title(struct gw_page *page, const char *title)
@@ -175,7 +187,7 @@ double gw_page_legend(struct gw_page *page, double x, double y, double w, const 
 double gw_page_paragraph(struct gw_page *page, double x, double y, double w, double size, uint32_t colour,
                          const char *text)
 {
-    struct gw_text_style style = {size, colour, GW_ALIGN_LEFT, false, GW_ROLE_TEXT};
+    struct gw_text_style style = {size, colour, GW_ALIGN_LEFT, false, GW_ROLE_TEXT, false};
     char line[1024] = "", longer[1024];
     const char *at = text;
 
@@ -223,16 +235,17 @@ static void note_missing(const struct gw_model *model, char *text, size_t size)
             floor_ns = model->devices[i].timing_floor_ns;
     }
     if (model->timing == GW_TIMING_OFF) {
-        append(text, size, "GPU timing was off: device rows show nothing");
+        append(text, size, "GPU timing was off: what the GPU did is not shown");
     } else if (untimed) {
         gw_format_count(untimed, count);
         snprintf(part, sizeof(part), "%s device operations have no times and are not shown", count);
         append(text, size, part);
     }
     if (model->timing != GW_TIMING_OFF && model->ops_count) {
-        gw_format_duration((double)(error_ns > floor_ns ? error_ns : floor_ns), amount);
-        snprintf(part, sizeof(part), "GPU times by %s, exact to about %s",
-                 model->timing == GW_TIMING_CUPTI ? "CUPTI" : "CUDA events", amount);
+        uint64_t exact_ns = error_ns > floor_ns ? error_ns : floor_ns;
+        gw_format_duration((double)exact_ns, amount);
+        snprintf(part, sizeof(part), "GPU times by %s%s%s", model->timing == GW_TIMING_CUPTI ? "CUPTI" : "CUDA events",
+                 exact_ns ? ", exact to about " : "", exact_ns ? amount : "");
         append(text, size, part);
     }
     if (model->run.discarded_events) {

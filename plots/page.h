@@ -62,6 +62,9 @@ void gw_page_finish(struct gw_page *page, double y, const char *note);
 /* "NVIDIA H100 (GPU 0)", "simulated GPU 0": short, for row labels and titles. */
 void gw_page_device_name(const struct gw_page *page, uint32_t device, char *text, size_t size);
 
+/* The device's model name, or NULL where it says no more than gw_page_device_name. */
+const char *gw_page_device_model(const struct gw_model *model, uint32_t device);
+
 /* The program's name without its directory; "python train.py" where an interpreter runs a script. */
 void gw_page_program(const struct gw_model *model, char *text, size_t size);
 

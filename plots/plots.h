@@ -9,7 +9,7 @@
 #include "plots/scene.h"
 #include "plots/theme.h"
 
-#define GW_PLOT_WIDTH_MIN 800u
+#define GW_PLOT_WIDTH_MIN 1000u
 #define GW_PLOT_WIDTH_MAX 8000u
 #define GW_PLOT_SCALE_MAX 4.0
 
@@ -33,7 +33,7 @@ struct gw_plot_options {
 /* 1600 pixels, scale 1, light, PNG. */
 struct gw_plot_options gw_plot_default_options(void);
 
-/* Width in pixels of one line of text; gw_canvas_text_width has this form with a canvas as context. */
+/* Width in pixels of one line of text. */
 typedef double (*gw_text_width_fn)(void *context, const char *text, double size, bool bold);
 
 struct gw_page; /* page.h */

@@ -92,6 +92,7 @@ void gw_scene_text(struct gw_scene *scene, double x, double y, double w, double 
     item->role = (uint8_t)style->role;
     item->align = (uint8_t)style->align;
     item->bold = style->bold;
+    item->cut_middle = style->cut_middle;
     item->size = style->size;
     item->colour = style->colour;
     item->x = x;

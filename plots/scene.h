@@ -25,7 +25,7 @@ enum gw_role {
 
 struct gw_item {
     uint8_t kind, align, role;
-    bool bold, hatched;
+    bool bold, hatched, cut_middle;
     uint32_t colour; /* 0xRRGGBBAA */
     double x, y;
     double w, h; /* line: to (x + w, y + h); circle: w is the radius */
@@ -57,6 +57,7 @@ struct gw_text_style {
     enum gw_align align;
     bool bold;
     enum gw_role role;
+    bool cut_middle; /* the ellipsis stands in the middle: for names that differ at their ends */
 };
 
 /* Adds text (UTF-8, one line), centred in the height of its box; it is copied. */

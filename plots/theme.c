@@ -101,6 +101,33 @@ uint32_t gw_colour_of_kernel(unsigned int index)
     return kernel_colours[index % GW_KERNEL_COLOURS];
 }
 
+const char *gw_short_words_of_class(enum gw_class cls)
+{
+    static const char *const words[GW_CLASS_COUNT] = {
+        [GW_CLASS_COMPUTE] = "compute",
+        [GW_CLASS_COMM_WAIT] = "rank wait",
+        [GW_CLASS_COMM_TRANSFER] = "transfer",
+        [GW_CLASS_COMM_EXPOSED] = "exposed",
+        [GW_CLASS_COPY_H2D] = "upload",
+        [GW_CLASS_COPY_D2H] = "download",
+        [GW_CLASS_COPY_D2D] = "copy",
+        [GW_CLASS_COPY_P2P] = "peer copy",
+        [GW_CLASS_IDLE_DEPENDENCY] = "depends",
+        [GW_CLASS_IDLE_LATENCY] = "latency",
+        [GW_CLASS_IDLE_LAUNCH] = "enqueue",
+        [GW_CLASS_IDLE_SYNC] = "sync",
+        [GW_CLASS_IDLE_ALLOC] = "alloc",
+        [GW_CLASS_IDLE_COMPILE] = "compile",
+        [GW_CLASS_IDLE_COPY_CALL] = "copy call",
+        [GW_CLASS_IDLE_GRAPH] = "graph",
+        [GW_CLASS_IDLE_API] = "CUDA call",
+        [GW_CLASS_IDLE_HOST] = "host",
+        [GW_CLASS_IDLE_BLOCKED] = "asleep",
+        [GW_CLASS_IDLE_UNKNOWN] = "unknown",
+    };
+    return words[cls];
+}
+
 const char *gw_words_of_call(enum gw_call_class cls)
 {
     return calls[cls].words;

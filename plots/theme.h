@@ -34,6 +34,9 @@ uint32_t gw_colour_of_text_on(uint32_t colour);
 /* The colour with its opacity scaled by factor (0…1). */
 uint32_t gw_colour_faded(uint32_t colour, double factor);
 
+/* One or two words for a class, where gw_class_words do not fit. */
+const char *gw_short_words_of_class(enum gw_class cls);
+
 /* A few words for a kind of call or operation, for legends. */
 const char *gw_words_of_call(enum gw_call_class cls);
 const char *gw_words_of_op(enum gw_op_kind kind);

@@ -62,9 +62,16 @@ static uint32_t find_step(const struct gw_model *model, uint32_t process, uint32
     return GW_NONE;
 }
 
-static bool is_step_of(const struct gw_model *model, uint32_t step, uint32_t process)
+/* Whether step `other` follows or precedes `step` without a hole and is as representative: not warm-up. */
+static bool is_neighbour(const struct gw_model *model, uint32_t step, uint32_t other)
 {
-    return step < model->steps_count && model->steps[step].process == process;
+    const struct gw_step *one = &model->steps[step], *two;
+
+    if (other >= model->steps_count)
+        return false;
+    two = &model->steps[other];
+    return two->process == one->process && !two->warmup &&
+           (other < step ? two->end_ns == one->begin_ns : one->end_ns == two->begin_ns);
 }
 
 bool gw_timeline_window(const struct gw_plot_source *source, const struct gw_plot_options *options, uint32_t neighbours,
@@ -88,12 +95,12 @@ bool gw_timeline_window(const struct gw_plot_source *source, const struct gw_plo
             if (first == GW_NONE || last == GW_NONE || last < first)
                 return false;
         } else {
-            for (uint32_t i = 0; i < neighbours; i++) {
-                if (first > 0 && is_step_of(model, first - 1, data->process) &&
-                    model->steps[first - 1].end_ns == model->steps[first].begin_ns)
+            for (uint32_t i = 0; i < 2 * neighbours; i++) {
+                /* Both sides in turn; where one has ended, the other gives more. */
+                bool before = is_neighbour(model, first, first - 1), after = is_neighbour(model, last, last + 1);
+                if (before && (i % 2 == 0 || !after))
                     first--;
-                if (is_step_of(model, last + 1, data->process) &&
-                    model->steps[last + 1].begin_ns == model->steps[last].end_ns)
+                else if (after)
                     last++;
             }
         }
@@ -280,7 +287,8 @@ static int fill_process(const struct gw_plot_source *source, struct gw_timeline_
                 return error;
         }
         error = fill_gaps(source, data, device, &row);
-        if (used || model->devices_count == 1)
+        /* Without times a device would look idle all the time. */
+        if (model->timing != GW_TIMING_OFF && (used || model->devices_count == 1))
             keep_row(data, &row, &kept);
         else
             clear_row(&row);
@@ -290,21 +298,24 @@ static int fill_process(const struct gw_plot_source *source, struct gw_timeline_
     return 0;
 }
 
-/* Drops the rows with the least to show until the picture is small enough to read; devices keep their gaps. */
-static void drop_rows(struct gw_timeline_data *data)
+/* Drops the rows of a kind with the least to show until there are at most `most`. */
+static void drop_rows(struct gw_timeline_data *data, enum gw_row_kind kind, uint32_t most)
 {
-    while (data->rows_count > GW_TIMELINE_ROWS_MAX) {
-        uint32_t least = GW_NONE;
+    for (;;) {
+        uint32_t least = GW_NONE, count = 0;
         uint64_t least_ns = UINT64_MAX;
         for (uint32_t i = 0; i < data->rows_count; i++) {
             uint64_t ns = covered_ns(&data->rows[i].lanes[0]);
-            if (data->rows[i].kind != GW_ROW_GAPS && ns < least_ns) {
+            if (data->rows[i].kind != kind)
+                continue;
+            count++;
+            if (ns < least_ns) {
                 least = i;
                 least_ns = ns;
             }
         }
-        if (least == GW_NONE)
-            least = data->rows_count - 1;
+        if (count <= most)
+            return;
         clear_row(&data->rows[least]);
         memmove(&data->rows[least], &data->rows[least + 1], (data->rows_count - least - 1) * sizeof(data->rows[0]));
         data->rows_count--;
@@ -364,6 +375,8 @@ int gw_timeline_fill(const struct gw_plot_source *source, struct gw_timeline_dat
             error = fill_process(source, data, i);
     if (error)
         return error;
-    drop_rows(data);
+    drop_rows(data, GW_ROW_THREAD, GW_TIMELINE_THREADS_MAX);
+    drop_rows(data, GW_ROW_STREAM, GW_TIMELINE_STREAMS_MAX);
+    drop_rows(data, GW_ROW_GAPS, GW_TIMELINE_DEVICES_MAX);
     return fill_links(model, data);
 }

@@ -9,7 +9,9 @@
 #include "plots/plots.h"
 
 #define GW_TIMELINE_LANES 3u /* depths of calls that are shown */
-#define GW_TIMELINE_ROWS_MAX 30u
+#define GW_TIMELINE_THREADS_MAX 10u
+#define GW_TIMELINE_STREAMS_MAX 18u
+#define GW_TIMELINE_DEVICES_MAX 8u
 #define GW_TIMELINE_LINKS_MAX 160u
 #define GW_TIMELINE_SPANS_MAX 50000000u
 

@@ -10,13 +10,14 @@
 
 #define LABEL_WIDTH 164.0
 #define STEP_HEIGHT 26.0
-#define LANE_HEIGHT 22.0
+#define LANE_HEIGHT 26.0
 #define NESTED_HEIGHT 15.0
+#define GAPS_HEIGHT 38.0 /* two lines: why and how long */
 #define ROW_GAP 5.0
 #define CAPTION_HEIGHT 26.0
 #define AXIS_HEIGHT 26.0
 #define TICK_PX 120.0
-#define LEAST_LABEL_PX 34.0
+#define LEAST_LABEL_PX 46.0
 #define LEAST_ALPHA 0.35 /* of pixels that are hardly covered: seen, but lighter than covered ones */
 #define STEP_LINES_MAX 200u
 
@@ -31,7 +32,7 @@ struct labels {
 
 static double row_height(const struct gw_timeline_row *row)
 {
-    return LANE_HEIGHT + (row->lanes_count - 1) * NESTED_HEIGHT;
+    return row->kind == GW_ROW_GAPS ? GAPS_HEIGHT : LANE_HEIGHT + (row->lanes_count - 1) * NESTED_HEIGHT;
 }
 
 static uint32_t colour_of_key(const struct gw_page *page, uint32_t key)
@@ -131,14 +132,34 @@ static void label_bar(const struct gw_page *page, const struct gw_timeline_row *
     case GW_ROW_STREAM:
         label_op(model, &model->ops[bar->ref], labels);
         break;
-    case GW_ROW_GAPS: {
-        const struct gw_gap *gap = &page->source->budget->gaps[bar->ref];
-        gw_format_duration((double)(gap->end_ns - gap->begin_ns), length);
-        snprintf(labels->text[0], sizeof(labels->text[0]), "%s  %s", gw_class_words(gap->cls), length);
-        snprintf(labels->text[1], sizeof(labels->text[1]), "%s", length);
+    case GW_ROW_GAPS:
+        labels->count = 0; /* draw_gap_label */
         break;
     }
+}
+
+/* Why on one line and how long on the next, as far as the bar has room; the length alone where there is little. */
+static void draw_gap_label(struct gw_page *page, const struct gw_bar *bar, double y)
+{
+    const struct gw_gap *gap = &page->source->budget->gaps[bar->ref];
+    struct gw_text_style style = {GW_SIZE_SMALL,     gw_colour_of_text_on(gw_colour_of_class(gap->cls)),
+                                  GW_ALIGN_CENTRE,   false,
+                                  GW_ROLE_BAR_LABEL, false};
+    const char *why = gw_class_words(gap->cls);
+    double room = bar->w - 8.0, half = GAPS_HEIGHT / 2.0;
+    char length[GW_UNIT_TEXT];
+
+    gw_format_duration((double)(gap->end_ns - gap->begin_ns), length);
+    if (gw_page_text_width(page, length, style.size, false) > room)
+        return;
+    if (gw_page_text_width(page, why, style.size, false) > room)
+        why = gw_short_words_of_class(gap->cls);
+    if (gw_page_text_width(page, why, style.size, false) > room) {
+        gw_scene_text(page->scene, bar->x + 4.0, y, room, GAPS_HEIGHT, &style, length);
+        return;
     }
+    gw_scene_text(page->scene, bar->x + 4.0, y + 2.0, room, half - 2.0, &style, why);
+    gw_scene_text(page->scene, bar->x + 4.0, y + half, room, half - 2.0, &style, length);
 }
 
 /* Draws the bars of a lane; those cut by the window's edge keep their own length in the label. */
@@ -164,8 +185,10 @@ static void draw_lane(struct gw_page *page, const struct gw_scale *scale, const 
         }
         /* A hair of background between neighbours keeps equal colours apart. */
         bars[i].w -= bars[i].w > 4.0 ? 0.8 : 0.0;
-        if (bars[i].w < 24.0) {
+        if (bars[i].w < 24.0 || row->kind == GW_ROW_GAPS) {
             gw_page_bar(page, bars[i].x, y, bars[i].w, h, colour, hatched_key(bars[i].key), NULL, size, 0.0);
+            if (row->kind == GW_ROW_GAPS)
+                draw_gap_label(page, &bars[i], y);
             continue;
         }
         label_bar(page, row, &bars[i], &labels);
@@ -194,7 +217,7 @@ static void draw_outside(struct gw_page *page, const struct gw_scale *scale, con
         uint32_t colour = colour_of_key(page, bars[i].key);
         char length[GW_UNIT_TEXT], label[64];
         double size = GW_SIZE_SMALL;
-        struct gw_text_style style = {size, page->theme->text, GW_ALIGN_CENTRE, false, GW_ROLE_BAR_LABEL};
+        struct gw_text_style style = {size, page->theme->text, GW_ALIGN_CENTRE, false, GW_ROLE_BAR_LABEL, false};
         gw_scene_rect(page->scene, GW_ROLE_DECORATION, bars[i].x, y, bars[i].w, LANE_HEIGHT,
                       gw_colour_faded(colour, bars[i].fraction));
         if (bars[i].ref == GW_LOD_AGGREGATE)
@@ -223,8 +246,8 @@ static void draw_steps(struct gw_page *page, const struct gw_timeline_data *data
         double left = fmax(scale->x, gw_scale_x(scale, step->begin_ns));
         double right = fmin(scale->x + scale->width, gw_scale_x(scale, step->end_ns));
         char length[GW_UNIT_TEXT], label[96];
-        struct gw_text_style style = {GW_SIZE_TEXT, median ? 0xffffffff : page->theme->text, GW_ALIGN_CENTRE, median,
-                                      GW_ROLE_BAR_LABEL};
+        struct gw_text_style style = {
+            GW_SIZE_TEXT, median ? 0xffffffff : page->theme->text, GW_ALIGN_CENTRE, median, GW_ROLE_BAR_LABEL, false};
         if (step->process != data->process)
             continue;
         gw_scene_rect(page->scene, GW_ROLE_DECORATION, left, y, fmax(0.5, right - left - 1.0), STEP_HEIGHT - 4.0,
@@ -289,7 +312,8 @@ static void label_row(struct gw_page *page, const struct gw_timeline_row *row, d
         snprintf(text, sizeof(text), "GPU idle because");
         break;
     }
-    gw_page_text(page, GW_PAGE_MARGIN, y, LABEL_WIDTH - 12.0, LANE_HEIGHT, GW_SIZE_TEXT - 0.5, GW_ALIGN_LEFT, text);
+    gw_page_text(page, GW_PAGE_MARGIN, y, LABEL_WIDTH - 12.0, row->kind == GW_ROW_GAPS ? GAPS_HEIGHT : LANE_HEIGHT,
+                 GW_SIZE_TEXT - 0.5, GW_ALIGN_LEFT, text);
 }
 
 /* Heading above the rows of a process's threads or of a device. */
@@ -305,8 +329,8 @@ static void caption(const struct gw_page *page, const struct gw_timeline_row *ro
         char name[64];
         gw_page_device_name(page, row->device, name, sizeof(name));
         at = snprintf(text, size, "%s", name);
-        if (model->devices[row->device].name && at > 0 && (size_t)at < size)
-            at += snprintf(text + at, size - (size_t)at, "  ·  %s", model->devices[row->device].name);
+        if (gw_page_device_model(model, row->device) && at > 0 && (size_t)at < size)
+            at += snprintf(text + at, size - (size_t)at, "  ·  %s", gw_page_device_model(model, row->device));
         if (model->processes_count > 1 && at > 0 && (size_t)at < size)
             at += snprintf(text + at, size - (size_t)at, "  ·  process %" PRIu32, process->pid);
     }
@@ -366,7 +390,7 @@ double gw_timeline_panel(struct gw_page *page, const struct gw_timeline_data *da
     for (uint32_t i = 0; i < data->rows_count; i++) {
         double lane_y = tops[i];
         for (uint32_t lane = 0; lane < data->rows[i].lanes_count; lane++) {
-            double h = lane == 0 ? LANE_HEIGHT : NESTED_HEIGHT;
+            double h = data->rows[i].kind == GW_ROW_GAPS ? GAPS_HEIGHT : lane == 0 ? LANE_HEIGHT : NESTED_HEIGHT;
             draw_lane(page, &scale, &data->rows[i], &data->rows[i].lanes[lane], lane_y, lane == 0 ? h : h - 1.0,
                       lane == 0 ? GW_SIZE_SMALL : 10.0);
             lane_y += lane == 0 ? h + 1.0 : h;

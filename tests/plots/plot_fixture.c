@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shim/api/functions.h"
 #include "tests/unit/model_fixture.h"
 
 #define WARMUP 3u
@@ -127,6 +128,7 @@ void plot_fixture_many(struct plot_fixture *fixture, unsigned int count)
         uint64_t begin_ns = 1000000 + (uint64_t)i * 2000;
         model->calls[i] = (struct gw_call){.begin_ns = begin_ns,
                                            .end_ns = begin_ns + 900,
+                                           .function = GW_FUNCTION_cudaLaunchKernel,
                                            .call_id = i + 1u,
                                            .thread = thread,
                                            .detail = GW_NONE,

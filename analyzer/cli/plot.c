@@ -1,0 +1,226 @@
+/* gpuwitness plot: pictures of a run. */
+#include "analyzer/cli/verbs.h"
+
+#include "analyzer/cli/cli.h"
+#include "analyzer/model/build.h"
+#include "analyzer/verdicts/verdicts.h"
+#include "plots/plots.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { KEY_ONLY = 1000, KEY_THEME, KEY_WIDTH, KEY_SCALE, KEY_FORMAT, KEY_STEPS, KEY_RANGE };
+
+struct arguments {
+    const char *run, *output, *only;
+    struct gw_plot_options options;
+};
+
+static const struct argp_option options[] = {
+    {"output", 'o', "DIR", 0, "Directory for the pictures, made if it does not exist. Default: the current one.", 0},
+    {"only", KEY_ONLY, "NAME", 0, "Only this plot; the names are listed below.", 0},
+    {"steps", KEY_STEPS, "A..B", 0, "Timeline of these steps instead of the median one; step numbers as in the report.",
+     0},
+    {"range", KEY_RANGE, "T1..T2", 0, "Timeline of this range, in milliseconds from the begin of the trace.", 0},
+    {"format", KEY_FORMAT, "png|svg|pdf", 0, "Kind of file. Default: png.", 0},
+    {"theme", KEY_THEME, "light|dark", 0, "Colours. Default: light.", 0},
+    {"width", KEY_WIDTH, "PIXELS", 0, "Width of the pictures, 1000 to 8000. Default: 1600.", 0},
+    {"scale", KEY_SCALE, "FACTOR", 0, "Enlarges everything, text too, up to 4 times. Default: 1.", 0},
+    {0},
+};
+
+static error_t take_range(const struct argp_state *state, const char *name, const char *value, double most,
+                          double *ret_from, double *ret_to)
+{
+    char *end;
+    double from = strtod(value, &end), to;
+
+    if (end == value || strncmp(end, "..", 2) != 0)
+        return gw_usage_error(state, "--%s wants FROM..TO, not '%s'", name, value);
+    value = end + 2;
+    to = strtod(value, &end);
+    if (end == value || *end != '\0' || !isfinite(from) || !isfinite(to) || from < 0.0 || to < from || to > most)
+        return gw_usage_error(state, "--%s wants FROM..TO with numbers that rise, not '%s'", name, value);
+    *ret_from = from;
+    *ret_to = to;
+    return 0;
+}
+
+static error_t take_number(const struct argp_state *state, const char *name, const char *value, double least,
+                           double most, double *ret_number)
+{
+    char *end;
+    double number = strtod(value, &end);
+
+    if (end == value || *end != '\0' || !(number >= least && number <= most))
+        return gw_usage_error(state, "--%s wants a number from %g to %g, not '%s'", name, least, most, value);
+    *ret_number = number;
+    return 0;
+}
+
+static error_t take_option(int key, char *value, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+    struct gw_plot_options *plot = &arguments->options;
+    double from, to;
+    error_t error;
+
+    switch (key) {
+    case 'o':
+        if (*value == '\0')
+            return gw_usage_error(state, "the name of the directory is empty");
+        arguments->output = value;
+        return 0;
+    case KEY_ONLY:
+        if (!gw_plot_find(value))
+            return gw_usage_error(state, "there is no plot '%s'", value);
+        arguments->only = value;
+        return 0;
+    case KEY_THEME:
+        plot->theme = gw_theme_find(value);
+        return plot->theme ? 0 : gw_usage_error(state, "--theme has no '%s'", value);
+    case KEY_FORMAT:
+        for (plot->format = GW_PLOT_PNG; plot->format <= GW_PLOT_PDF; plot->format++)
+            if (!strcmp(value, gw_plot_extension(plot->format)))
+                return 0;
+        return gw_usage_error(state, "--format has no '%s'", value);
+    case KEY_WIDTH:
+        return take_number(state, "width", value, GW_PLOT_WIDTH_MIN, GW_PLOT_WIDTH_MAX, &plot->width);
+    case KEY_SCALE:
+        return take_number(state, "scale", value, 0.25, GW_PLOT_SCALE_MAX, &plot->scale);
+    case KEY_STEPS:
+        error = take_range(state, "steps", value, UINT32_MAX - 1.0, &from, &to);
+        if (error)
+            return error;
+        plot->have_steps = true;
+        plot->first_step = (uint32_t)from;
+        plot->last_step = (uint32_t)to;
+        return 0;
+    case KEY_RANGE:
+        error = take_range(state, "range", value, 1e12, &from, &to);
+        if (error)
+            return error;
+        plot->have_range = true;
+        plot->range_begin_ns = (uint64_t)(from * 1e6);
+        plot->range_end_ns = (uint64_t)(to * 1e6);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (arguments->run)
+            return gw_usage_error(state, "one run at a time, not '%s' too", value);
+        arguments->run = value;
+        return 0;
+    case ARGP_KEY_END:
+        if (!arguments->run)
+            return gw_usage_error(state, "which run?");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* The plots in the help come from their table. */
+static char *add_plots(int key, const char *text, void *input)
+{
+    char *help;
+    size_t size;
+    FILE *out;
+    (void)input;
+
+    if (key != ARGP_KEY_HELP_POST_DOC)
+        return (char *)text;
+    out = open_memstream(&help, &size);
+    if (!out)
+        return (char *)text;
+    fprintf(out, "Plots:\n");
+    for (size_t i = 0; i < gw_plots_count; i++)
+        fprintf(out, "  %-9s %s\n", gw_plots[i].name, gw_plots[i].help);
+    fprintf(out,
+            "\nExit status: 0; 1 when the run cannot be read or a picture not written; 2 for a wrong command line.\n\n"
+            "Examples:\n  gpuwitness plot run -o plots\n  gpuwitness plot run --only timeline --steps 10..12\n"
+            "  gpuwitness plot run --only timeline --range 120..125.5 --format svg");
+    return fclose(out) == 0 ? help : (char *)text;
+}
+
+/* Draws one plot and prints its file's name. */
+static int write_plot(const char *command, const struct gw_plot *plot, const struct gw_plot_source *source,
+                      const struct arguments *arguments)
+{
+    char *path = NULL;
+    int error;
+
+    if (asprintf(&path, "%s/%s.%s", arguments->output, plot->name, gw_plot_extension(arguments->options.format)) < 0)
+        return -ENOMEM;
+    error = gw_plot_write(plot, source, &arguments->options, path);
+    if (error == -E2BIG)
+        gw_complain(command, "%s would be too large to draw; choose a smaller --width, --scale or --range", path);
+    else if (error)
+        gw_complain(command, "cannot write %s: %s", path, strerror(-error));
+    else
+        puts(path);
+    free(path);
+    return error;
+}
+
+static int make_directory(const char *command, const char *path)
+{
+    struct stat found;
+    int error = mkdir(path, 0777) == 0 ? 0 : errno;
+
+    if (error == EEXIST && stat(path, &found) == 0)
+        error = S_ISDIR(found.st_mode) ? 0 : ENOTDIR;
+    if (error)
+        gw_complain(command, "cannot make the directory %s: %s", path, strerror(error));
+    return -error;
+}
+
+int gw_verb_plot(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .options = options,
+        .parser = take_option,
+        .args_doc = "RUN",
+        .doc = "Draws pictures of what `gpuwitness record` left in the directory RUN and prints their names.\vPlots:",
+        .help_filter = add_plots};
+    struct arguments arguments = {.output = ".", .options = gw_plot_default_options()};
+    struct gw_plot_source source = {NULL, NULL, NULL};
+    struct gw_model *model = NULL;
+    struct gw_budget *budget = NULL;
+    struct gw_verdicts *verdicts = NULL;
+    struct gw_error error = {""};
+    int status = gw_parse_options(&argp, argc, argv, 0, &arguments);
+
+    if (status)
+        return status;
+    status = GW_EXIT_FAILURE;
+    if (gw_model_build(arguments.run, NULL, &model, &error) != 0) {
+        gw_complain(argv[0], "%s", error.text);
+        goto end;
+    }
+    if (gw_budget_create(model, &budget) != 0 || gw_verdicts_create(model, budget, &verdicts) != 0) {
+        gw_complain(argv[0], "there is not enough memory for the run %s", arguments.run);
+        goto end;
+    }
+    if (make_directory(argv[0], arguments.output) != 0)
+        goto end;
+    source = (struct gw_plot_source){model, budget, verdicts};
+    for (size_t i = 0; i < gw_plots_count; i++) {
+        if (arguments.only && strcmp(arguments.only, gw_plots[i].name) != 0)
+            continue;
+        if (write_plot(argv[0], &gw_plots[i], &source, &arguments) != 0)
+            goto end;
+    }
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        gw_complain(argv[0], "cannot write to the standard output: %s", strerror(errno));
+        goto end;
+    }
+    status = GW_EXIT_OK;
+end:
+    gw_verdicts_destroy(verdicts);
+    gw_budget_destroy(budget);
+    gw_model_destroy(model);
+    return status;
+}
