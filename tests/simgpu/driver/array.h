@@ -8,8 +8,10 @@
 struct CUarray_st {
     enum magic magic;
     CUDA_ARRAY3D_DESCRIPTOR descriptor;
-    struct range *range;
-    size_t element_bytes, pitch, rows, slices;
+    struct device *device;
+    uintptr_t base;
+    uint64_t range_id;
+    size_t pitch, rows, slices;
     bool belongs_to_mipmap;
 };
 

@@ -90,9 +90,7 @@ void image_clear(struct image *image)
     while (image->globals) {
         struct global *global = image->globals;
         image->globals = global->next;
-        // A context that ended has freed the memory already.
-        if (range_find((void *)global->range->base) == global->range)
-            device_memory_give(global->range);
+        device_memory_give_id(global->address, global->range_id);
         free(global);
     }
     free(image->kernel_names);
@@ -149,12 +147,12 @@ CUresult image_global(struct image *image, const char *name, CUdeviceptr *ret_ad
         global = malloc(sizeof *global);
         if (!global)
             abort();
-        *global = (struct global){intern(name), range, image->globals};
+        *global = (struct global){intern(name), range->base, range->size, range->id, image->globals};
         image->globals = global;
     }
     if (ret_address)
-        *ret_address = global->range->base;
+        *ret_address = global->address;
     if (ret_size)
-        *ret_size = global->range->size;
+        *ret_size = global->size;
     return CUDA_SUCCESS;
 }

@@ -6,7 +6,9 @@
 
 struct global {
     const char *name; // interned
-    struct range *range;
+    CUdeviceptr address;
+    size_t size;
+    uint64_t range_id;
     struct global *next;
 };
 

@@ -18,7 +18,7 @@ static CUresult get_known(void *data, CUpointer_attribute attribute, CUdeviceptr
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
         return PUT(CUdeviceptr, address);
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-        return range->kind == RANGE_DEVICE ? CUDA_ERROR_INVALID_VALUE : PUT(CUdeviceptr, address);
+        return is_host || range->kind == RANGE_MANAGED ? PUT(CUdeviceptr, address) : CUDA_ERROR_INVALID_VALUE;
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
         return PUT(unsigned, range->sync_memops);
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
@@ -39,7 +39,7 @@ static CUresult get_known(void *data, CUpointer_attribute attribute, CUdeviceptr
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
         return PUT(CUdeviceptr, range->base);
     case CU_POINTER_ATTRIBUTE_MAPPED:
-        return PUT(unsigned, range->kind != RANGE_RESERVED);
+        return PUT(unsigned, true);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
         return PUT(unsigned long long, 0);
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:

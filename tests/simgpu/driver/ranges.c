@@ -171,6 +171,13 @@ void device_memory_give(struct range *range)
     range_remove(range);
 }
 
+void device_memory_give_id(uintptr_t base, uint64_t id)
+{
+    struct range *range = range_find((void *)base);
+    if (range && range->id == id)
+        device_memory_give(range);
+}
+
 void *address_space_take(size_t size, size_t alignment)
 {
     if (alignment < 4096)

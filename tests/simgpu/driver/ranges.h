@@ -4,7 +4,7 @@
 
 #include "tests/simgpu/driver/driver.h"
 
-enum range_kind { RANGE_DEVICE, RANGE_HOST, RANGE_REGISTERED, RANGE_MANAGED, RANGE_RESERVED };
+enum range_kind { RANGE_DEVICE, RANGE_HOST, RANGE_REGISTERED, RANGE_MANAGED, RANGE_MAPPED };
 
 struct range {
     uintptr_t base;
@@ -31,6 +31,8 @@ void range_for_each(void (*visit)(struct range *range, void *argument), void *ar
 CUresult device_memory_take(struct device *device, size_t size, struct range **ret_range);
 // Gives it back: at once to the account, and to reuse after all effects submitted so far.
 void device_memory_give(struct range *range);
+// Gives back what is left of the range that had `id` and began at `base`: nothing when its context ended before.
+void device_memory_give_id(uintptr_t base, uint64_t id);
 // Address space of `size` bytes without memory. NULL when there is none.
 void *address_space_take(size_t size, size_t alignment);
 

@@ -69,11 +69,11 @@ static CUresult find_side(struct side *side, CUmemorytype type, const void *addr
         side->place = PAGEABLE;
         return CUDA_SUCCESS;
     }
-    const bool on_device = range->kind == RANGE_DEVICE || range->kind == RANGE_MANAGED;
+    const bool on_device = range->kind != RANGE_HOST && range->kind != RANGE_REGISTERED;
     if (on_device && extent_bytes > range->base + range->size - (uintptr_t)address)
         return CUDA_ERROR_INVALID_VALUE;
     side->place = on_device ? ON_DEVICE : PINNED;
-    if (range->kind == RANGE_DEVICE)
+    if (range->kind == RANGE_DEVICE || range->kind == RANGE_MAPPED)
         side->device = range->device;
     return CUDA_SUCCESS;
 }
@@ -156,8 +156,8 @@ static CUresult find_box_side(struct side *side, const struct side_parameters *g
         side->pitch = array->pitch;
         side->slice = array->pitch * array->rows;
         side->place = ON_DEVICE;
-        side->device = array->range->device;
-        side->base = (char *)array->range->base + given->z * side->slice + given->y * side->pitch + given->x;
+        side->device = array->device;
+        side->base = (char *)array->base + given->z * side->slice + given->y * side->pitch + given->x;
         return CUDA_SUCCESS;
     }
     if (given->type != CU_MEMORYTYPE_HOST && given->type != CU_MEMORYTYPE_DEVICE &&

@@ -23,18 +23,19 @@ static uint64_t length;      // bytes of finished rows
 
 static bool map_block(uint64_t start)
 {
+    static char empty_lines[BLOCK_BYTES];
     if (block)
         munmap(block, BLOCK_BYTES);
     block = NULL;
-    // posix_fallocate, so that a full disk is an error here and not a SIGBUS later.
-    if (posix_fallocate(file, (off_t)start, BLOCK_BYTES) != 0)
+    // Written before it is mapped, so that a full disk is an error here and not a SIGBUS later.
+    memset(empty_lines, '\n', sizeof empty_lines);
+    if (pwrite(file, empty_lines, BLOCK_BYTES, (off_t)start) != (ssize_t)BLOCK_BYTES)
         return false;
     void *mapped = mmap(NULL, BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)start);
     if (mapped == MAP_FAILED)
         return false;
     block = mapped;
     block_start = start;
-    memset(block, '\n', BLOCK_BYTES);
     return true;
 }
 
