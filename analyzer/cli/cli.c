@@ -72,7 +72,7 @@ const char *gw_nearest(const char *word, const char *const *words, size_t count)
 /* argp's own messages need two lines, so it is told to be silent; it says only behind which word it stopped. */
 static void explain(const struct argp *argp, const char *command, const char *word)
 {
-    const char *names[64];
+    const char *names[64] = {NULL};
     size_t count = 0;
     char name[64];
     const struct argp_option *known = NULL;
@@ -81,7 +81,8 @@ static void explain(const struct argp *argp, const char *command, const char *wo
     char *value = word[0] == '-' && word[1] == '-' ? strchr(name, '=') : NULL;
     if (value != NULL)
         *value = '\0';
-    for (const struct argp_option *option = argp->options; option->name != NULL || option->key != 0; option++) {
+    for (const struct argp_option *option = argp->options; option != NULL && (option->name != NULL || option->key != 0);
+         option++) {
         if (option->name == NULL)
             continue;
         if (count < sizeof(names) / sizeof(names[0]))

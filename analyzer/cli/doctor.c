@@ -128,6 +128,8 @@ static bool check_shim(const struct gw_paths *paths)
     close(output[0]);
     if (length != 0 || status != 0)
         return say(PROBLEM, "preload library", "%s cannot be loaded into a program", paths->shim);
+    if (paths->tracer[0] == '\0')
+        return say(PROBLEM, "preload library", "libgpuwitness-tracer.so is missing beside it: install it again");
     return say(FINE, "preload library", "%s", paths->shim);
 }
 
@@ -151,9 +153,8 @@ static void check_device(const struct gw_paths *paths)
 
 int gw_verb_doctor(int argc, char **argv)
 {
-    static const struct argp_option no_options[] = {{0}};
     static const struct argp argp = {
-        no_options,
+        NULL,
         NULL,
         "",
         "Checks whether this machine or container can record, and says what to do where it cannot.\v"

@@ -6,6 +6,7 @@
 
 struct gw_paths {
     char shim[PATH_MAX];    /* libgpuwitness-shim.so; empty if it is not there */
+    char tracer[PATH_MAX];  /* libgpuwitness-tracer.so, which it loads at the first CUDA call; empty likewise */
     char border[PATH_MAX];  /* libgpuwitness-daemon.so */
     char keeper[PATH_MAX];  /* gpuwitness-session, the process that owns the LTTng session */
     char simgpu[PATH_MAX];  /* the folder of the simulated GPU's libraries; empty if there is none */

@@ -104,6 +104,26 @@ class CommandLine(Recorded):
                                       rf"next: gpuwitness report {run.name}\n$")
 
 
+class Doctor(Recorded):
+    def doctor(self, **more):
+        return subprocess.run([GPUWITNESS, "doctor"], capture_output=True, text=True, cwd=self.base, **more)
+
+    def test_machine_that_can_record(self):
+        done = self.doctor()
+        self.assertEqual(done.stderr, "")
+        self.assertRegex(done.stdout, r"ok +recording ")
+        self.assertEqual(list(self.base.iterdir()), [])
+
+    def test_machine_without_lttng(self):
+        tools = self.base / "bin"
+        tools.mkdir()
+        (tools / "true").symlink_to(shutil.which("true"))
+        done = self.doctor(env={"PATH": str(tools)})
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        self.assertRegex(done.stdout, r"PROBLEM +lttng-sessiond +not found: install the package lttng-tools")
+        self.assertRegex(done.stdout, r"PROBLEM +recording ")
+
+
 class Surroundings(Recorded):
     """The program sees what it would see without us, except the variables that the manual lists."""
 
@@ -123,7 +143,8 @@ class Surroundings(Recorded):
         self.assertEqual(values[b"GPUWITNESS_GPU_TIMING"], b"events")
 
     def test_preload_of_the_user_stays(self):
-        done = self.record("sh", "-c", "echo $LD_PRELOAD", env={**os.environ, "LD_PRELOAD": "libc.so.6"})
+        environment = {**os.environ, "LD_PRELOAD": "libc.so.6", "ASAN_OPTIONS": "verify_asan_link_order=0"}
+        done = self.record("sh", "-c", "echo $LD_PRELOAD", env=environment)
         self.assertRegex(done.stdout.decode(), r"/libgpuwitness-shim\.so:libc\.so\.6\n$")
 
     def test_process_state(self):
