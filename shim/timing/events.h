@@ -1,0 +1,65 @@
+// The parts of the `events` backend: operations between a pair of CUDA events, a pool of pairs a context, one poller.
+#ifndef GW_SHIM_TIMING_EVENTS_H
+#define GW_SHIM_TIMING_EVENTS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shim/tracer/driver.h"
+#include "shim/tracer/objects.h"
+
+#define GW_PAIRS_MAX 65536u // of the process: operations beyond go untimed and are counted
+#define GW_POOLS_MAX 64u
+
+struct gw_pair {
+    gw_handle start, end;
+    struct gw_pool *pool;
+    uint64_t call, where, stream;
+    uint64_t not_before_ns,
+        not_after_ns; // what the host knows: entry of the call, return of a blocking one or UINT64_MAX
+    struct gw_pair *next;
+};
+
+// Maps the context's device time to CLOCK_MONOTONIC. Used by the poller only.
+struct gw_epoch {
+    gw_handle stream;   // the tool's own, non-blocking
+    gw_handle event[2]; // current epoch, and the next or last one
+    gw_handle probe[2];
+    unsigned current;
+    bool valid;
+    double host_ns; // of event[current], from the clock's reading base_ns on
+    uint64_t base_ns;
+    uint64_t error_ns, floor_ns, made_ns;
+};
+
+struct gw_pool {
+    struct gw_context *context;
+    pthread_mutex_t lock; // of the two lists below; held for a few instructions
+    struct gw_pair *free;
+    struct gw_pair *pending, **pending_tail;
+    bool dead; // its context is gone
+    // The poller's own.
+    struct gw_pair *waiting;
+    struct gw_epoch epoch;
+};
+
+// epoch.c: makes the epoch of a pool whose context is current when it is missing or old. Returns whether there is one.
+bool gw_epoch_ready(struct gw_epoch *epoch, const struct gw_driver *driver, uint32_t device);
+// The time of a completed event on CLOCK_MONOTONIC. Returns 0 or the driver's error.
+int gw_epoch_time(const struct gw_epoch *epoch, const struct gw_driver *driver, gw_handle event, uint64_t *ret_ns);
+
+// poller.c
+bool gw_poller_start(void);   // idempotent; returns whether there is a poller
+void gw_poller_pending(void); // one operation more is pending
+void gw_poller_pause(void);   // handles what is complete, then stays away until resumed; nests
+void gw_poller_resume(void);
+void gw_poller_stop(uint64_t wait_ns);  // waits at most that long for pending operations, ends the poller
+void gw_poller_dropped(unsigned pairs); // pending pairs were thrown away
+void gw_poller_untimed(unsigned operations, const char *why);
+
+// events.c: the pools in use, for the poller.
+extern struct gw_pool gw_pools[GW_POOLS_MAX];
+unsigned gw_pool_count(void);
+
+#endif

@@ -1,0 +1,262 @@
+// The poller: a thread that finds completed operations and emits their times. All signals are blocked in it; its CUDA
+// calls are made in relaxed capture mode, so that they are legal whatever the program's threads capture.
+#include <lttng/ust-thread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "shim/timing/events.h"
+#include "shim/tracer/events.h"
+
+#define POLL_NS 1000000
+#define FLUSH_MAX_NS 50000000u
+#define EVENT_RESOLUTION_NS 500u // documented for cuEventElapsedTime
+#define BLOCKED_MAX 16u
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t wake, passed;
+static pthread_t thread;
+static bool started, sleeping, stopping;
+static unsigned paused;
+static uint64_t passes;
+static bool in_pass;
+static uint64_t pending;
+static uint64_t untimed;
+static const char *untimed_why;
+
+// Streams whose oldest pending operation is not complete: the later ones are not either.
+struct blocked {
+    uint64_t stream[BLOCKED_MAX];
+    unsigned count;
+};
+
+static bool is_blocked(const struct blocked *blocked, uint64_t stream)
+{
+    for (unsigned i = 0; i < blocked->count; i++)
+        if (blocked->stream[i] == stream)
+            return true;
+    return false;
+}
+
+static void emit(const struct gw_pool *pool, const struct gw_driver *driver, const struct gw_pair *pair)
+{
+    uint64_t start_ns, end_ns;
+
+    if (gw_epoch_time(&pool->epoch, driver, pair->start, &start_ns) != 0 ||
+        gw_epoch_time(&pool->epoch, driver, pair->end, &end_ns) != 0) {
+        gw_poller_untimed(1, "the driver gave no time for them");
+        return;
+    }
+    // An operation starts after its call was entered, and ends before a blocking call returns.
+    start_ns = start_ns < pair->not_before_ns ? pair->not_before_ns : start_ns;
+    end_ns = end_ns > pair->not_after_ns ? pair->not_after_ns : end_ns;
+    lttng_ust_tracepoint(gpuwitness, gpu_op, pair->call, pair->where, pair->stream, start_ns,
+                         end_ns < start_ns ? start_ns : end_ns, (uint32_t)pool->epoch.error_ns + EVENT_RESOLUTION_NS);
+}
+
+static void process(struct gw_pool *pool, const struct gw_driver *driver)
+{
+    const int not_ready = 600;
+    struct blocked blocked = {.count = 0};
+    struct gw_pair **at = &pool->waiting, *done = NULL;
+    unsigned done_count = 0;
+
+    while (*at)
+        at = &(*at)->next;
+    pthread_mutex_lock(&pool->lock);
+    *at = pool->pending;
+    pool->pending = NULL;
+    pool->pending_tail = &pool->pending;
+    pthread_mutex_unlock(&pool->lock);
+    if (!pool->waiting || driver->cuCtxSetCurrent(pool->context->handle) != 0 ||
+        !gw_epoch_ready(&pool->epoch, driver, pool->context->device))
+        return;
+
+    for (at = &pool->waiting; *at && !__atomic_load_n(&paused, __ATOMIC_RELAXED) && blocked.count < BLOCKED_MAX;) {
+        struct gw_pair *pair = *at;
+        int error = is_blocked(&blocked, pair->stream) ? not_ready : driver->cuEventQuery(pair->end);
+
+        if (error == not_ready) {
+            if (!is_blocked(&blocked, pair->stream))
+                blocked.stream[blocked.count++] = pair->stream;
+            at = &pair->next;
+            continue;
+        }
+        if (error == 0)
+            emit(pool, driver, pair);
+        else
+            gw_poller_untimed(1, "the driver failed before they were read");
+        *at = pair->next;
+        pair->next = done;
+        done = pair;
+        done_count++;
+    }
+    pthread_mutex_lock(&pool->lock);
+    while (done) {
+        struct gw_pair *next = done->next;
+
+        done->next = pool->free;
+        pool->free = done;
+        done = next;
+    }
+    pthread_mutex_unlock(&pool->lock);
+    __atomic_fetch_sub(&pending, done_count, __ATOMIC_RELAXED);
+}
+
+static void wait_for(pthread_cond_t *condition, uint64_t ns)
+{
+    uint64_t until = gw_now_ns() + ns;
+    struct timespec at = {.tv_sec = (time_t)(until / 1000000000u), .tv_nsec = (long)(until % 1000000000u)};
+
+    pthread_cond_timedwait(condition, &lock, &at);
+}
+
+static void *poll(void *unused)
+{
+    const struct gw_driver *driver = gw_driver();
+    int mode = 2; // CU_STREAM_CAPTURE_MODE_RELAXED
+
+    (void)unused;
+    pthread_setname_np(pthread_self(), "gw-timing");
+    lttng_ust_init_thread();
+    gw_tracer.host->thread()->busy = 1;
+    if (driver && driver->cuThreadExchangeStreamCaptureMode)
+        driver->cuThreadExchangeStreamCaptureMode(&mode);
+
+    pthread_mutex_lock(&lock);
+    while (!stopping) {
+        if (!driver || paused || __atomic_load_n(&pending, __ATOMIC_SEQ_CST) == 0) {
+            passes++;
+            pthread_cond_broadcast(&passed);
+            __atomic_store_n(&sleeping, true, __ATOMIC_SEQ_CST);
+            if (paused || __atomic_load_n(&pending, __ATOMIC_SEQ_CST) == 0)
+                pthread_cond_wait(&wake, &lock);
+            __atomic_store_n(&sleeping, false, __ATOMIC_SEQ_CST);
+            continue;
+        }
+        in_pass = true;
+        pthread_mutex_unlock(&lock);
+        for (unsigned i = 0; i < gw_pool_count(); i++)
+            if (!gw_pools[i].dead)
+                process(&gw_pools[i], driver);
+        pthread_mutex_lock(&lock);
+        in_pass = false;
+        passes++;
+        pthread_cond_broadcast(&passed);
+        if (!stopping && !paused && __atomic_load_n(&pending, __ATOMIC_SEQ_CST) > 0)
+            wait_for(&wake, POLL_NS);
+    }
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+bool gw_poller_start(void)
+{
+    const size_t stack_bytes = 256 * 1024;
+    pthread_condattr_t monotonic;
+    pthread_attr_t attributes;
+    sigset_t all, before;
+
+    if (started)
+        return true;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&wake, &monotonic);
+    pthread_cond_init(&passed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, stack_bytes);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    started = pthread_create(&thread, &attributes, poll, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    if (!started)
+        gw_coverage(GW_COVERAGE_DISABLED, "gpu timing", "no thread could be made for it");
+    return started;
+}
+
+void gw_poller_pending(void)
+{
+    __atomic_fetch_add(&pending, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&sleeping, __ATOMIC_SEQ_CST)) {
+        pthread_mutex_lock(&lock);
+        pthread_cond_signal(&wake);
+        pthread_mutex_unlock(&lock);
+    }
+}
+
+// Called with the lock held: lets the poller look at everything twice, so that what was complete at the call is
+// emitted.
+static void flush(void)
+{
+    uint64_t enough = passes + 2, deadline_ns = gw_now_ns() + FLUSH_MAX_NS;
+
+    while (passes < enough && __atomic_load_n(&pending, __ATOMIC_SEQ_CST) > 0 && gw_now_ns() < deadline_ns) {
+        pthread_cond_signal(&wake);
+        wait_for(&passed, POLL_NS);
+    }
+}
+
+void gw_poller_pause(void)
+{
+    const uint64_t pass_max_ns = 1000000000u;
+    uint64_t deadline_ns = gw_now_ns() + pass_max_ns;
+
+    if (!started)
+        return;
+    pthread_mutex_lock(&lock);
+    if (paused == 0)
+        flush();
+    __atomic_fetch_add(&paused, 1, __ATOMIC_RELAXED);
+    while (in_pass && gw_now_ns() < deadline_ns)
+        wait_for(&passed, POLL_NS);
+    pthread_mutex_unlock(&lock);
+}
+
+void gw_poller_resume(void)
+{
+    if (!started)
+        return;
+    pthread_mutex_lock(&lock);
+    if (paused > 0)
+        __atomic_fetch_sub(&paused, 1, __ATOMIC_RELAXED);
+    pthread_cond_signal(&wake);
+    pthread_mutex_unlock(&lock);
+}
+
+void gw_poller_stop(uint64_t wait_ns)
+{
+    uint64_t deadline_ns = gw_now_ns() + wait_ns;
+    char count[24];
+
+    pthread_mutex_lock(&lock);
+    while (__atomic_load_n(&pending, __ATOMIC_SEQ_CST) > 0 && gw_now_ns() < deadline_ns) {
+        pthread_cond_signal(&wake);
+        wait_for(&passed, POLL_NS);
+    }
+    stopping = true;
+    pthread_cond_signal(&wake);
+    while (in_pass && gw_now_ns() < deadline_ns + wait_ns)
+        wait_for(&passed, POLL_NS);
+    pthread_mutex_unlock(&lock);
+
+    uint64_t left = __atomic_load_n(&pending, __ATOMIC_RELAXED);
+    if (left)
+        gw_poller_untimed((unsigned)left, "still running when the process ended");
+    if (untimed) {
+        snprintf(count, sizeof(count), "%llu", (unsigned long long)untimed);
+        gw_coverage(GW_COVERAGE_UNTIMED, count, untimed_why);
+    }
+}
+
+void gw_poller_dropped(unsigned pairs)
+{
+    __atomic_fetch_sub(&pending, pairs, __ATOMIC_RELAXED);
+}
+
+void gw_poller_untimed(unsigned operations, const char *why)
+{
+    __atomic_fetch_add(&untimed, operations, __ATOMIC_RELAXED);
+    __atomic_store_n(&untimed_why, why, __ATOMIC_RELAXED);
+}

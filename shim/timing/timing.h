@@ -1,0 +1,30 @@
+/*
+ * Times of operations on the device. A backend marks each operation where the driver is called for it and emits its
+ * gpu_op event later, from a thread of its own.
+ */
+#ifndef GW_SHIM_TIMING_TIMING_H
+#define GW_SHIM_TIMING_TIMING_H
+
+#include <stdint.h>
+
+#include "shim/tracer/objects.h"
+
+struct gw_timing_ops {
+    // Just before the driver's call that puts an operation on a stream that is not capturing. Returns the operation, or
+    // NULL when it is not to be timed.
+    void *(*before)(const struct gw_stream *stream);
+    // Just after it. Takes the operation.
+    void (*after)(void *operation, const struct gw_thread *thread, const struct gw_call *call, int32_t result);
+    // Round a call that may end contexts: nothing of theirs is touched in between.
+    void (*pause)(void);
+    void (*resume)(void);
+    // A context is gone: its events with it.
+    void (*drop)(struct gw_context *context);
+    // In a forked child: forget everything, touch nothing.
+    void (*forked)(void);
+};
+
+// CUDA events round each operation (events.c). Starts nothing before the first operation.
+const struct gw_timing_ops *gw_timing_events_start(void);
+
+#endif

@@ -1,0 +1,114 @@
+// The process event, and what was seen of libraries, routes and names.
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shim/tracer/events.h"
+#include "shim/tracer/tracer.h"
+
+static const char *const rank_variables[] = {"RANK",
+                                             "LOCAL_RANK",
+                                             "WORLD_SIZE",
+                                             "LOCAL_WORLD_SIZE",
+                                             "MASTER_ADDR",
+                                             "OMPI_COMM_WORLD_RANK",
+                                             "OMPI_COMM_WORLD_SIZE",
+                                             "OMPI_COMM_WORLD_LOCAL_RANK",
+                                             "PMI_RANK",
+                                             "PMI_SIZE",
+                                             "SLURM_PROCID",
+                                             "SLURM_LOCALID",
+                                             "SLURM_NTASKS",
+                                             "SLURM_JOB_ID",
+                                             "JAX_PROCESS_ID",
+                                             "JAX_NUM_PROCESSES",
+                                             "JAX_COORDINATOR_ADDRESS",
+                                             "CUDA_VISIBLE_DEVICES"};
+
+static const char *const libraries[] = {"libcuda.so",   "libcudart.so", "libnccl.so", "libcupti.so",
+                                        "libcublas.so", "libcudnn.so",  "libcufft.so"};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t libraries_seen, routes_seen, passed_seen;
+
+void gw_coverage(enum gw_coverage_kind kind, const char *name, const char *detail)
+{
+    lttng_ust_tracepoint(gpuwitness, coverage, gw_tracer.pid, (uint32_t)kind, name, detail);
+}
+
+static void read_command(char *command, size_t size)
+{
+    FILE *file = fopen("/proc/self/cmdline", "re");
+    size_t length = file ? fread(command, 1, size - 1, file) : 0;
+
+    if (file)
+        fclose(file);
+    for (size_t i = 0; i + 1 < length; i++)
+        if (command[i] == '\0')
+            command[i] = ' ';
+    command[length] = '\0';
+}
+
+void gw_process_enter(void)
+{
+    char exe[4096] = "", command[4096] = "", host[256] = "", environment[4096] = "";
+    ssize_t length = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+    size_t at = 0;
+
+    exe[length > 0 ? length : 0] = '\0';
+    gethostname(host, sizeof(host) - 1);
+    read_command(command, sizeof(command));
+    for (unsigned i = 0; i < sizeof(rank_variables) / sizeof(rank_variables[0]); i++) {
+        const char *value = getenv(rank_variables[i]);
+        int added =
+            value ? snprintf(environment + at, sizeof(environment) - at, "%s=%s\n", rank_variables[i], value) : 0;
+
+        if (added > 0 && (size_t)added < sizeof(environment) - at)
+            at += (size_t)added;
+        environment[at] = '\0';
+    }
+    lttng_ust_tracepoint(gpuwitness, process, gw_tracer.pid, (uint32_t)getppid(), exe, command, host, environment);
+}
+
+static int visit_library(struct dl_phdr_info *info, size_t size, void *data)
+{
+    const char *path = info->dlpi_name ? info->dlpi_name : "";
+    const char *slash = strrchr(path, '/');
+    const char *file = slash ? slash + 1 : path;
+
+    (void)size, (void)data;
+    for (unsigned i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
+        if (strncmp(file, libraries[i], strlen(libraries[i])) == 0 && !(libraries_seen >> i & 1)) {
+            libraries_seen |= 1u << i;
+            gw_coverage(GW_COVERAGE_LIBRARY, file, path);
+        }
+    return 0;
+}
+
+void gw_process_notes(struct gw_thread *thread)
+{
+    static const char *const apis[] = {"driver", "runtime", "nccl"};
+    static const char *const roads[] = {"linked", "dlsym", "cuGetProcAddress"};
+    const struct gw_notes *notes = gw_tracer.host->notes;
+    uint32_t changes = __atomic_load_n(&notes->changes, __ATOMIC_ACQUIRE);
+
+    thread->notes_seen = changes;
+    pthread_mutex_lock(&lock);
+    dl_iterate_phdr(visit_library, NULL);
+    for (unsigned bit = 0; bit < 9; bit++)
+        if (notes->routes >> bit & 1 && !(routes_seen >> bit & 1)) {
+            routes_seen |= 1u << bit;
+            gw_coverage(GW_COVERAGE_ROUTE, apis[bit / 3], roads[bit % 3]);
+        }
+    uint32_t passed = notes->passed_count < 64 ? notes->passed_count : 64;
+    for (; passed_seen < passed; passed_seen++) {
+        char version[32];
+
+        snprintf(version, sizeof(version), "asked for version %u", notes->passed[passed_seen].version);
+        gw_coverage(GW_COVERAGE_NOT_WRAPPED, notes->passed[passed_seen].name, version);
+    }
+    pthread_mutex_unlock(&lock);
+}

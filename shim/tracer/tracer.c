@@ -1,0 +1,257 @@
+// Begin and end of a recorded call, and the tracer's start.
+#include "shim/tracer/tracer.h"
+
+#include <errno.h>
+#include <lttng/ust-thread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shim/timing/timing.h"
+#include "shim/tracer/driver.h"
+#include "shim/tracer/events.h"
+#include "shim/tracer/objects.h"
+
+struct gw_tracer gw_tracer;
+
+// CPU time of a thread is read at least this often while it makes calls, which bounds what thread.c has to assume.
+#define CPU_READING_MAX_AGE_NS 1000000u
+
+static const struct {
+    const char *base;
+    enum gw_action action;
+} actions[] = {
+    {"cuStreamCreate", GW_ACTION_STREAM_CREATE},
+    {"cuStreamCreateWithPriority", GW_ACTION_STREAM_CREATE},
+    {"cuStreamDestroy", GW_ACTION_STREAM_DESTROY},
+    {"cuStreamBeginCapture", GW_ACTION_CAPTURE_BEGIN},
+    {"cuStreamBeginCaptureToGraph", GW_ACTION_CAPTURE_BEGIN},
+    {"cuStreamEndCapture", GW_ACTION_CAPTURE_END},
+    {"cuCtxCreate", GW_ACTION_CONTEXT_NEW},
+    {"cuCtxDestroy", GW_ACTION_CONTEXT_END},
+    {"cuCtxDetach", GW_ACTION_CONTEXT_END},
+    {"cuDevicePrimaryCtxReset", GW_ACTION_CONTEXT_END},
+    {"cuDevicePrimaryCtxRelease", GW_ACTION_CONTEXT_END},
+    {"cudaDeviceReset", GW_ACTION_CONTEXT_END},
+    {"cudaThreadExit", GW_ACTION_CONTEXT_END},
+    {"cuModuleGetFunction", GW_ACTION_NAMED_FUNCTION},
+    {"cuLibraryGetKernel", GW_ACTION_NAMED_FUNCTION},
+    {"cuKernelGetFunction", GW_ACTION_FUNCTION_OF_KERNEL},
+    {"cuModuleEnumerateFunctions", GW_ACTION_ENUMERATE_FUNCTIONS},
+    {"cuLibraryEnumerateKernels", GW_ACTION_ENUMERATE_KERNELS},
+};
+
+static bool is_capturing(const struct gw_info *info, uint64_t raw_stream)
+{
+    const struct gw_driver *driver = gw_driver();
+    int status = 0;
+
+    if (__atomic_load_n(&gw_tracer.captures, __ATOMIC_RELAXED) <= 0 || !driver || !driver->cuStreamIsCapturing)
+        return false;
+    // On the legacy stream, while a blocking stream of the context captures, this is documented to fail without
+    // breaking the capture: then nothing may be recorded on it either.
+    int error = info->per_thread && driver->cuStreamIsCapturing_ptsz
+                    ? driver->cuStreamIsCapturing_ptsz(raw_stream, &status)
+                    : driver->cuStreamIsCapturing(raw_stream, &status);
+    return error != 0 || status != 0;
+}
+
+static void begin_operation(struct gw_thread *thread, struct gw_call *call, const struct gw_info *info,
+                            const uint64_t *words)
+{
+    uint64_t raw = gw_form_stream(info->form, words);
+
+    call->stream = gw_stream_get(thread, raw, info->per_thread);
+    if (is_capturing(info, raw)) {
+        call->flags |= GW_SITE_CAPTURED;
+        return;
+    }
+    if (thread->op_index < GW_SITE_OP_INDEX)
+        thread->op_index++;
+    call->flags |= thread->op_index;
+    if (gw_tracer.timing && call->stream)
+        call->op = gw_tracer.timing->before(call->stream);
+}
+
+bool gw_call_begin(struct gw_thread *thread, struct gw_call *call, unsigned function, const uint64_t *words)
+{
+    const struct gw_info *info = &gw_tracer.info[function];
+    int saved_errno;
+
+    if (thread->busy)
+        return false;
+    thread->busy = 1;
+    saved_errno = errno;
+    if (__builtin_expect(thread->generation != gw_tracer.generation, 0))
+        gw_thread_enter(thread);
+    if (thread->depth == 0) {
+        thread->call = GW_CALL_ID(thread->tid, ++thread->sequence);
+        thread->typed = 0;
+        thread->op_index = 0;
+        if (__builtin_expect(thread->notes_seen != gw_tracer.host->notes->changes, 0))
+            gw_process_notes(thread);
+    }
+    call->function = (uint16_t)function;
+    call->op = NULL;
+    call->stream = NULL;
+    call->flags = 0;
+    call->depth = ++thread->depth;
+    if (__builtin_expect(info->driver_op, 0))
+        begin_operation(thread, call, info, words);
+    else if (__builtin_expect(info->action == GW_ACTION_CONTEXT_END, 0) && gw_tracer.timing)
+        gw_tracer.timing->pause();
+    else if (__builtin_expect(info->action == GW_ACTION_CAPTURE_BEGIN, 0))
+        __atomic_fetch_add(&gw_tracer.captures, 1, __ATOMIC_RELAXED);
+
+    uint64_t now = gw_now_ns();
+
+    if (call->depth == 1) {
+        if (now - thread->last_begin_ns > gw_tracer.gap_threshold_ns)
+            gw_thread_gap(thread, now);
+        else if (now - thread->cpu_at_ns > CPU_READING_MAX_AGE_NS)
+            gw_thread_read_cpu(thread, now);
+        thread->last_begin_ns = now;
+        if (info->blocks) {
+            call->flags |= GW_SITE_HAS_BEGIN;
+            lttng_ust_tracepoint(gpuwitness, call_begin, thread->call,
+                                 GW_SITE(gw_tracer.pid, function, 1, call->flags));
+        }
+    }
+    call->begin_ns = now;
+    errno = saved_errno;
+    thread->busy = 0;
+    return true;
+}
+
+static void act(struct gw_thread *thread, const struct gw_call *call, enum gw_action action, const uint64_t *words,
+                int32_t result)
+{
+    const int capture_invalidated = 901, capture_unjoined = 904;
+
+    switch (action) {
+    case GW_ACTION_STREAM_CREATE:
+        if (result == 0 && words[0])
+            gw_stream_created(*(const uint64_t *)words[0], (uint32_t)words[1]);
+        break;
+    case GW_ACTION_STREAM_DESTROY:
+        if (result == 0)
+            gw_stream_destroyed(words[0]);
+        break;
+    case GW_ACTION_CAPTURE_BEGIN:
+        if (result != 0)
+            __atomic_fetch_sub(&gw_tracer.captures, 1, __ATOMIC_RELAXED);
+        break;
+    case GW_ACTION_CAPTURE_END:
+        // Other errors leave the capture as it was.
+        if (result == 0 || result == capture_invalidated || result == capture_unjoined)
+            __atomic_fetch_sub(&gw_tracer.captures, 1, __ATOMIC_RELAXED);
+        break;
+    case GW_ACTION_CONTEXT_NEW:
+        if (result == 0 && words[0])
+            gw_context_created(*(const uint64_t *)words[0]);
+        break;
+    case GW_ACTION_CONTEXT_END:
+        gw_contexts_ended(call->function, words[0], result);
+        if (gw_tracer.timing)
+            gw_tracer.timing->resume();
+        break;
+    default:
+        if (action != GW_ACTION_NONE && result == 0)
+            gw_functions_named(action, words);
+        break;
+    }
+    (void)thread;
+}
+
+void gw_call_end(struct gw_thread *thread, struct gw_call *call, const uint64_t *words, int32_t result)
+{
+    const struct gw_info *info = &gw_tracer.info[call->function];
+    int saved_errno = errno;
+
+    thread->busy = 1;
+    if (__builtin_expect(info->action != GW_ACTION_NONE, 0))
+        act(thread, call, info->action, words, result);
+    if (result != 0 && info->driver_op && (call->flags & GW_SITE_OP_INDEX)) {
+        call->flags &= (uint8_t)~GW_SITE_OP_INDEX;
+        thread->op_index--;
+    }
+    // A copy's end is marked on its stream before its bytes are looked at; for the others the host's time comes first.
+    bool timed = call->op && gw_tracer.timing; // a fork inside the call turned timing off
+    bool early = timed && info->form->kind == GW_KIND_COPY;
+    if (early)
+        gw_tracer.timing->after(call->op, thread, call, result);
+    gw_write_call(thread, call, words, result);
+    if (timed && !early)
+        gw_tracer.timing->after(call->op, thread, call, result);
+
+    if (--thread->depth == 0) {
+        if (info->blocks) {
+            uint64_t now = gw_now_ns();
+
+            if (now - call->begin_ns > gw_tracer.gap_threshold_ns)
+                gw_thread_read_cpu(thread, now);
+        }
+        thread->last_ticks = gw_ticks();
+    }
+    errno = saved_errno;
+    thread->busy = 0;
+}
+
+static struct gw_sink sink = {.begin = gw_call_begin, .end = gw_call_end};
+
+static uint64_t number_from_environment(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+    char *end;
+    unsigned long long value = text ? strtoull(text, &end, 10) : 0;
+
+    return text && *text && !*end ? value : otherwise;
+}
+
+static void fill_info(void)
+{
+    for (unsigned id = 0; id < GW_FUNCTION_COUNT; id++) {
+        const struct gw_function *row = gw_function_row(id);
+        struct gw_info *info = &gw_tracer.info[id];
+
+        info->form = gw_form_of(id);
+        info->blocks = row->wait == GW_WAIT_BLOCKS;
+        info->is_driver = row->api == GW_API_DRV;
+        info->driver_op = info->form && info->is_driver ? info->form->op : 0;
+        info->per_thread = row->stream_mode == GW_STREAM_MODE_PER_THREAD;
+    }
+    for (unsigned i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
+        for (unsigned id = gw_function_first(actions[i].base);
+             id < GW_FUNCTION_COUNT && strcmp(gw_function_row(id)->base, actions[i].base) == 0; id++)
+            gw_tracer.info[id].action = (uint8_t)actions[i].action;
+}
+
+__attribute__((visibility("default"))) const struct gw_sink *gw_tracer_start(const struct gw_host *host);
+
+const struct gw_sink *gw_tracer_start(const struct gw_host *host)
+{
+    const char *hash = getenv("GPUWITNESS_HASH");
+    const char *timing = getenv("GPUWITNESS_GPU_TIMING");
+
+    if (host->version != GW_SINK_VERSION)
+        return NULL;
+    gw_forms_init();
+    gw_tracer.host = host;
+    gw_tracer.pid = (uint32_t)getpid();
+    gw_tracer.generation = 1;
+    gw_tracer.base_ns = gw_now_ns();
+    gw_tracer.base_ticks = gw_ticks();
+    gw_tracer.gap_threshold_ns = 1000 * number_from_environment("GPUWITNESS_GAP_US", 20);
+    gw_tracer.hash = !hash || strcmp(hash, "sample") == 0 ? GW_HASH_SAMPLE
+                     : strcmp(hash, "full") == 0          ? GW_HASH_FULL
+                                                          : GW_HASH_OFF;
+    if (!timing || strcmp(timing, "off") != 0)
+        gw_tracer.timing = gw_timing_events_start();
+    fill_info();
+    gw_fork_init();
+    lttng_ust_init_thread();
+    // The session turns all events of the provider on and off together: one of them speaks for all.
+    sink.recording = &lttng_ust_tracepoint_gpuwitness___call.state;
+    gw_process_enter();
+    return &sink;
+}

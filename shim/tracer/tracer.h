@@ -1,0 +1,107 @@
+/*
+ * The tracer: everything behind a wrapper. Loaded into the process at its first CUDA or NCCL call, so it may use LTTng.
+ *
+ * Rules
+ *  1. CUDA calls of the tool's own go through gw_driver and stand in this library only. None may change what the
+ * program sees: no runtime call (last error), the current context is put back, nothing touches a capturing stream.
+ *  2. gw_call_begin and gw_call_end keep errno, allocate nothing and take no lock on their usual path.
+ *  3. The library is compiled without sibling calls, so that a CUDA call of its own has a return address in it.
+ */
+#ifndef GW_SHIM_TRACER_TRACER_H
+#define GW_SHIM_TRACER_TRACER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "shim/sink.h"
+#include "shim/typed/typed.h"
+
+struct gw_timing_ops;
+
+enum gw_hash_mode { GW_HASH_OFF, GW_HASH_SAMPLE, GW_HASH_FULL };
+
+// What a call means beyond its arguments.
+enum gw_action {
+    GW_ACTION_NONE = 0,
+    GW_ACTION_STREAM_CREATE,
+    GW_ACTION_STREAM_DESTROY,
+    GW_ACTION_CAPTURE_BEGIN,
+    GW_ACTION_CAPTURE_END,
+    GW_ACTION_CONTEXT_NEW,
+    GW_ACTION_CONTEXT_END,
+    GW_ACTION_NAMED_FUNCTION,     // (out function, owner, name)
+    GW_ACTION_FUNCTION_OF_KERNEL, // (out function, kernel)
+    GW_ACTION_ENUMERATE_FUNCTIONS,
+    GW_ACTION_ENUMERATE_KERNELS,
+};
+
+struct gw_info {
+    const struct gw_form *form;
+    uint8_t blocks;
+    uint8_t action;
+    uint8_t driver_op; // 1 + enum gw_gpu_op_kind for a driver function that enqueues an operation
+    uint8_t is_driver;
+    uint8_t per_thread;
+};
+
+struct gw_tracer {
+    const struct gw_host *host;
+    const struct gw_timing_ops *timing; // NULL: no times on the device
+    uint64_t gap_threshold_ns;
+    uint64_t base_ns, base_ticks; // one pair of readings of the clock and the cycle counter
+    uint32_t pid;
+    uint32_t generation; // grows in each forked child
+    int32_t captures;    // stream captures begun and not ended
+    enum gw_hash_mode hash;
+    bool child; // forked from a process that used CUDA: CUDA does not work here, the tool does not call it
+    struct gw_info info[GW_FUNCTION_COUNT];
+};
+extern struct gw_tracer gw_tracer;
+
+static inline uint64_t gw_now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t gw_ticks(void)
+{
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    uint64_t ticks;
+
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+#endif
+}
+
+bool gw_call_begin(struct gw_thread *thread, struct gw_call *call, unsigned function, const uint64_t *words);
+void gw_call_end(struct gw_thread *thread, struct gw_call *call, const uint64_t *words, int32_t result);
+
+// thread.c: first call of a thread (or of its copy in a forked child); time outside CUDA before a call; end of a long
+// call.
+void gw_thread_enter(struct gw_thread *thread);
+void gw_thread_gap(struct gw_thread *thread, uint64_t now_ns);
+void gw_thread_read_cpu(struct gw_thread *thread, uint64_t now_ns);
+
+// process.c: the process event and what was seen of libraries and routes.
+void gw_process_enter(void);
+void gw_process_notes(struct gw_thread *thread);
+void gw_coverage(enum gw_coverage_kind kind, const char *name, const char *detail);
+
+// write.c: writes the event of a call that ended.
+void gw_write_call(struct gw_thread *thread, const struct gw_call *call, const uint64_t *words, int32_t result);
+
+// host_memory.c: what kind of memory a pointer is; the hash of host bytes, 0 when none is to be taken.
+enum gw_host_kind gw_host_kind_of(uint64_t pointer);
+uint64_t gw_hash_bytes(const void *bytes, uint64_t size);
+uint64_t gw_hash_host(uint64_t pointer, uint64_t size, enum gw_host_kind kind);
+
+// fork.c
+void gw_fork_init(void);
+
+#endif
