@@ -186,11 +186,9 @@ void gw_layout_budget(struct gw_page *page)
         page->scene->error = error;
         return;
     }
-    if (data.median_number != GW_NONE && data.median.total_ns > 0.0) {
-        gw_format_duration(data.median.total_ns, longest_text);
-        snprintf(title, sizeof(title), "of %s a step, the GPU computes for %.0f %%", longest_text,
-                 data.median.ns[GW_CLASS_COMPUTE] / data.median.total_ns * 100.0);
-    }
+    if (data.median_number != GW_NONE && data.median.total_ns > 0.0)
+        gw_page_describe_step(data.median.total_ns, data.median.ns[GW_CLASS_COMPUTE],
+                              data.median.ns[GW_CLASS_IDLE_UNKNOWN], title, sizeof(title));
     y = gw_page_title(page, title);
     if (data.rows_count == 0) {
         y = gw_page_empty(page, y, "No repeating step was found in this run, so there is no time per step to divide.");

@@ -106,7 +106,9 @@ static void draw_axes(struct gw_page *page, const struct area *area)
         double y = area->y + area->h - (rate - area->rate_low) / (area->rate_high - area->rate_low) * area->h;
         gw_scene_line(page->scene, area->x, y, area->x + area->w, y, 1.0, page->theme->grid);
         /* Whole powers of ten: no decimals. */
-        if (rate < 0.0)
+        if (rate < -3.0)
+            snprintf(text, sizeof(text), "%g kB/s", pow(10.0, rate + 6.0));
+        else if (rate < 0.0)
             snprintf(text, sizeof(text), "%g MB/s", pow(10.0, rate + 3.0));
         else
             snprintf(text, sizeof(text), "%g GB/s", pow(10.0, rate));

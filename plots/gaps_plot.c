@@ -42,6 +42,14 @@ static uint32_t bin_of(uint64_t length_ns)
     return bin;
 }
 
+/* The part of a gap that lies in the range. */
+static uint64_t length_within(const struct gw_gap *gap, uint64_t begin_ns, uint64_t end_ns)
+{
+    uint64_t from = gap->begin_ns > begin_ns ? gap->begin_ns : begin_ns,
+             to = gap->end_ns < end_ns ? gap->end_ns : end_ns;
+    return from < to ? to - from : 0;
+}
+
 /* Neighbouring pieces of one idle interval are one gap: its length chooses the bin, its pieces keep their causes. */
 static void fill(const struct gw_plot_source *source, uint64_t begin_ns, uint64_t end_ns, struct histogram *histogram)
 {
@@ -49,21 +57,20 @@ static void fill(const struct gw_plot_source *source, uint64_t begin_ns, uint64_
 
     for (size_t i = 0; i < budget->gaps_count;) {
         size_t end = i + 1;
+        uint64_t length_ns = length_within(&budget->gaps[i], begin_ns, end_ns);
+        struct bin *bin;
         while (end < budget->gaps_count && budget->gaps[end].device == budget->gaps[i].device &&
                budget->gaps[end].begin_ns == budget->gaps[end - 1].end_ns)
-            end++;
-        if (budget->gaps[i].begin_ns >= begin_ns && budget->gaps[end - 1].end_ns <= end_ns) {
-            struct bin *bin = &histogram->bins[bin_of(budget->gaps[end - 1].end_ns - budget->gaps[i].begin_ns)];
-            bin->count++;
-            for (size_t k = i; k < end; k++) {
-                double ns = (double)(budget->gaps[k].end_ns - budget->gaps[k].begin_ns);
-                bin->ns[budget->gaps[k].cls] += ns;
-                bin->total_ns += ns;
-                histogram->by_class[budget->gaps[k].cls] += ns;
-            }
-            histogram->most_ns = fmax(histogram->most_ns, bin->total_ns);
+            length_ns += length_within(&budget->gaps[end++], begin_ns, end_ns);
+        bin = &histogram->bins[bin_of(length_ns)];
+        bin->count += length_ns > 0;
+        for (; i < end; i++) {
+            double ns = (double)length_within(&budget->gaps[i], begin_ns, end_ns);
+            bin->ns[budget->gaps[i].cls] += ns;
+            bin->total_ns += ns;
+            histogram->by_class[budget->gaps[i].cls] += ns;
         }
-        i = end;
+        histogram->most_ns = fmax(histogram->most_ns, bin->total_ns);
     }
 }
 

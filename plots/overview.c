@@ -131,15 +131,12 @@ static double draw_facts(struct gw_page *page, double y)
 
 static void describe(const struct gw_budget_data *budget, char *text, size_t size)
 {
-    char length[GW_UNIT_TEXT];
+    const struct gw_budget_row *row = &budget->median;
 
-    if (budget->median_number == GW_NONE || budget->median.total_ns <= 0.0) {
+    if (budget->median_number == GW_NONE || row->total_ns <= 0.0)
         snprintf(text, size, "overview");
-        return;
-    }
-    gw_format_duration(budget->median.total_ns, length);
-    snprintf(text, size, "a step takes %s, the GPU computes for %.0f %% of it", length,
-             budget->median.ns[GW_CLASS_COMPUTE] / budget->median.total_ns * 100.0);
+    else
+        gw_page_describe_step(row->total_ns, row->ns[GW_CLASS_COMPUTE], row->ns[GW_CLASS_IDLE_UNKNOWN], text, size);
 }
 
 void gw_layout_overview(struct gw_page *page)

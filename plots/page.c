@@ -156,6 +156,18 @@ double gw_page_title(struct gw_page *page, const char *title)
     return 84.0;
 }
 
+void gw_page_describe_step(double total_ns, double compute_ns, double unknown_ns, char *text, size_t size)
+{
+    char length[GW_UNIT_TEXT];
+
+    gw_format_duration(total_ns, length);
+    if (unknown_ns > 0.5 * total_ns)
+        snprintf(text, size, "a step takes %s, what the GPU does in it is mostly not seen", length);
+    else
+        snprintf(text, size, "a step takes %s, the GPU computes for %.0f %% of it", length,
+                 compute_ns / total_ns * 100.0);
+}
+
 double gw_page_legend(struct gw_page *page, double x, double y, double w, const char *heading,
                       const struct gw_legend_entry *entries, size_t count)
 {

@@ -45,6 +45,9 @@ void gw_page_bar(struct gw_page *page, double x, double y, double w, double h, u
 /* Title, and below it the program, the device, the host and the time of the run. Returns the y below. */
 double gw_page_title(struct gw_page *page, const char *title);
 
+/* "a step takes 1.7 ms, the GPU computes for 77 % of it", or what is not known of it. */
+void gw_page_describe_step(double total_ns, double compute_ns, double unknown_ns, char *text, size_t size);
+
 /* A heading and swatches with texts, flowing in lines from (x, y). Returns the y below; nothing without entries. */
 double gw_page_legend(struct gw_page *page, double x, double y, double w, const char *heading,
                       const struct gw_legend_entry *entries, size_t count);

@@ -6,9 +6,8 @@
 #include "plots/layouts.h"
 
 const struct gw_plot gw_plots[] = {
-    {"overview", "one picture for a bug report: what ran, the median step, its budget, the verdicts",
-     gw_layout_overview},
-    {"timeline", "the median step with its neighbours: threads, streams, and why the GPU is idle", gw_layout_timeline},
+    {"overview", "one picture for a bug report: run, verdicts, budget, step", gw_layout_overview},
+    {"timeline", "the median step: threads, streams, why the GPU is idle", gw_layout_timeline},
     {"budget", "where the time of every step goes", gw_layout_budget},
     {"gaps", "time lost by the length of gaps and their cause", gw_layout_gaps},
     {"kernels", "the kernels with most time, and how often they run", gw_layout_kernels},

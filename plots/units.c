@@ -56,7 +56,9 @@ void gw_format_bytes(double bytes, char text[GW_UNIT_TEXT])
 
 void gw_format_rate(double bytes_per_ns, char text[GW_UNIT_TEXT])
 {
-    if (bytes_per_ns < 0.1)
+    if (bytes_per_ns < 1e-3)
+        print_significant(bytes_per_ns * 1e6, "kB/s", text);
+    else if (bytes_per_ns < 1.0)
         print_significant(bytes_per_ns * 1e3, "MB/s", text);
     else
         print_significant(bytes_per_ns, "GB/s", text);

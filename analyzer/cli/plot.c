@@ -96,6 +96,8 @@ static error_t take_option(int key, char *value, struct argp_state *state)
         error = take_range(state, "steps", value, UINT32_MAX - 1.0, &from, &to);
         if (error)
             return error;
+        if (from != floor(from) || to != floor(to))
+            return gw_usage_error(state, "--steps wants whole numbers, not '%s'", value);
         plot->have_steps = true;
         plot->first_step = (uint32_t)from;
         plot->last_step = (uint32_t)to;
@@ -183,7 +185,7 @@ int gw_verb_plot(int argc, char **argv)
         .options = options,
         .parser = take_option,
         .args_doc = "RUN",
-        .doc = "Draws pictures of what `gpuwitness record` left in the directory RUN and prints their names.\vPlots:",
+        .doc = "Draws pictures of what `gpuwitness record` left in the directory RUN and prints their names.\v ",
         .help_filter = add_plots};
     struct arguments arguments = {.output = ".", .options = gw_plot_default_options()};
     struct gw_plot_source source = {NULL, NULL, NULL};

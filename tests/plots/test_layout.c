@@ -322,6 +322,7 @@ static void units_are_human(void **state)
     assert_text(gw_format_bytes, 1500000.0, "1.43 MiB");
     assert_text(gw_format_rate, 11.04, "11.0 GB/s");
     assert_text(gw_format_rate, 0.00133, "1.33 MB/s");
+    assert_text(gw_format_rate, 0.00026, "260 kB/s");
     gw_format_count(1234567, text);
     assert_string_equal(text, "1 234 567");
     gw_format_tick(12.5e6, 0.5e6, text);
