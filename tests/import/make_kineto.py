@@ -51,22 +51,24 @@ def main():
                        "pid": PID, "tid": tid, **interval(now, length)})
         now = stamp(now + length + dice.randint(0, 12))
 
+    # what one step does: the same in every step, with times that vary
+    plan = [(7, 0, MAIN), (7, 1, MAIN)]  # uploads at its top
+    plan += [(dice.randint(0, 9), dice.randint(2, 4), dice.choice((MAIN, BACKWARD))) for _ in range(24)]
     op("kernel", KERNELS[0], 7, 30.25)  # enqueued before the trace began
     for step in range(12):
         begin = now
-        for _ in range(20):
+        for what, which, thread in plan:
             correlation += 1
-            what = dice.randint(0, 9)
             if what < 6:
-                op("kernel", dice.choice(KERNELS[:3]), 7, dice.randint(0, 40) + 0.5)
-                call("cudaLaunchKernel", dice.randint(3, 8), dice.choice((MAIN, BACKWARD)))
+                op("kernel", KERNELS[which % 3], 7, dice.randint(0, 40) + 0.5)
+                call("cudaLaunchKernel", dice.randint(3, 8), thread)
             elif what == 6:
-                op("kernel", dice.choice(KERNELS[3:]), 20, dice.randint(20, 90))
+                op("kernel", KERNELS[3 + which % 2], 20, dice.randint(20, 90))
                 events.append({"args": {"cbid": 1, "correlation": correlation}, "ph": "X", "cat": "cuda_driver",
                                "name": "cuLaunchKernelEx", "pid": PID, "tid": MAIN, **interval(now + 1, 2)})
                 call("cudaLaunchKernelExC", 5)
             elif what == 7:
-                op("gpu_memcpy", dice.choice(COPIES), 7, dice.randint(1, 50), bytes=dice.randint(1, 1 << 33))
+                op("gpu_memcpy", COPIES[which], 7, dice.randint(1, 50), bytes=(1 << 20) * (which + 1) ** 6)
                 call("cudaMemcpyAsync", 6)
             elif what == 8:
                 op("gpu_memset", "Memset (Device)", 7, 1, bytes=512)
@@ -76,6 +78,7 @@ def main():
                     op("kernel", KERNELS[1], 7, 9, **{"graph node id": node})
                 call("cudaGraphLaunch", 11)
         correlation += 1
+        now = stamp(now + 60)
         call("cudaDeviceSynchronize", max(1, max(gpu.values()) - now))
         correlation += 1
         call("cudaFunctionOfTomorrow", 1)

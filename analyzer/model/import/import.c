@@ -19,10 +19,15 @@ bool gw_is_import(const char *path)
     return stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/* First byte of a JSON text that can be a trace: after white space or a byte order mark, an object or a list. */
+static size_t mark_length(const char *bytes, size_t size)
+{
+    return size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* byte order mark */
+}
+
+/* What can be a trace begins with an object or a list. */
 static bool looks_like_json(const char *bytes, size_t size)
 {
-    size_t at = size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    size_t at = 0;
     while (at < size && strchr(" \t\r\n", bytes[at]) && bytes[at]) {
         at++;
     }
@@ -32,12 +37,14 @@ static bool looks_like_json(const char *bytes, size_t size)
 static int say_read_error(const char *path, gzFile file, struct gw_error *error)
 {
     int code = Z_OK;
-    const char *words = gzerror(file, &code);
+    const char *words = gzerror(file, &code), *after_path = strrchr(words, ':');
     if (code == Z_ERRNO) {
         return gw_error_set(error, -EIO, "%s: cannot be read: %s", path, strerror(errno));
     }
     return gw_error_set(error, -EBADMSG, "%s: the compressed file is damaged or cut off (%s); copy it again", path,
-                        code == Z_BUF_ERROR ? "unexpected end" : words);
+                        code == Z_BUF_ERROR ? "unexpected end"
+                        : after_path        ? after_path + 2
+                                            : words);
 }
 
 static int read_json(const char *path, gzFile file, char *piece, struct gw_model **ret_model, struct gw_error *error)
@@ -47,6 +54,7 @@ static int read_json(const char *path, gzFile file, char *piece, struct gw_model
     bool is_first = true;
     while (!status) {
         int got = gzread(file, piece, PIECE_BYTES);
+        size_t skipped = is_first && got > 0 ? mark_length(piece, (size_t)got) : 0;
         int code = Z_OK;
         gzerror(file, &code);
         if (got < 0 || code == Z_BUF_ERROR) { /* the latter: the compressed data end early */
@@ -54,14 +62,14 @@ static int read_json(const char *path, gzFile file, char *piece, struct gw_model
         } else if (got == 0) {
             status = gw_kineto_finish(kineto, ret_model);
             break;
-        } else if (is_first && !looks_like_json(piece, (size_t)got)) {
+        } else if (is_first && !looks_like_json(piece + skipped, (size_t)got - skipped)) {
             status =
                 gw_error_set(error, -ENODATA,
                              "%s: neither a recorded run, a PyTorch profiler trace (.json, .json.gz) nor an Nsight "
                              "Systems export (.sqlite)",
                              path);
         } else {
-            status = gw_kineto_feed(kineto, piece, (size_t)got);
+            status = gw_kineto_feed(kineto, piece + skipped, (size_t)got - skipped);
         }
         is_first = false;
     }
