@@ -1,0 +1,213 @@
+/* gpuwitness report: where each step's time goes, and what is to blame. */
+#include "analyzer/export/report.h"
+#include "analyzer/cli/cli.h"
+#include "analyzer/cli/progress.h"
+#include "analyzer/cli/verbs.h"
+#include "analyzer/model/build.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define STATUS_FAILED_ON 3
+
+enum { KEY_JSON = 1000, KEY_VERDICT, KEY_EXPLAIN, KEY_FAIL_ON, KEY_STEP, KEY_STEP_EVERY };
+
+struct report_options {
+    const char *run, *verdict, *explain, *fail_id, *step_regex;
+    double fail_ms;
+    uint32_t step_every;
+    bool json, verbose;
+};
+
+static const struct argp_option options[] = {
+    {"json", KEY_JSON, 0, 0, "Write the report as JSON (schema gpuwitness.report/1).", 0},
+    {"verdict", KEY_VERDICT, "ID", 0, "Print only this verdict.", 0},
+    {"explain", KEY_EXPLAIN, "ID", 0, "Say what a verdict is about, how it is judged and what mends it; needs no RUN.",
+     0},
+    {"fail-on", KEY_FAIL_ON, "ID>MS", 0,
+     "End with status 3 when verdict ID is confirmed with a saving above MS milliseconds a step; ID 'any' stands for "
+     "each.",
+     0},
+    {"verbose", 'v', 0, 0, "All evidence, every class, and why each suspect was ruled out.", 0},
+    {"step", KEY_STEP, "REGEX", 0, "A kernel whose name matches begins a step. Default: steps are found by themselves.",
+     0},
+    {"step-every", KEY_STEP_EVERY, "N", 0, "With --step: only every N-th match begins one.", 0},
+    {0},
+};
+
+static const char help_text[] =
+    "Prints where the time of each step of RUN goes, and confirms or rules out each suspect with its cost.\v"
+    "Colours are used on a terminal, unless NO_COLOR is set.\n\n"
+    "Exit status: 0, 1 when the run cannot be read or the report not be written, 2 for a wrong command line, 3 when "
+    "--fail-on holds.\n\n"
+    "Examples:\n"
+    "  gpuwitness report run\n"
+    "  gpuwitness report --json run | jq '.verdicts[0]'\n"
+    "  gpuwitness report --fail-on 'host-sync>0.5' run";
+
+static bool is_verdict(const char *id)
+{
+    const char *suspect, *explanation, *fix;
+    return gw_verdict_explain(id, &suspect, &explanation, &fix);
+}
+
+static error_t unknown_verdict(const struct argp_state *state, const char *id)
+{
+    const char *const *ids;
+    size_t count = gw_verdict_ids(&ids);
+    const char *nearest = gw_nearest(id, ids, count);
+    return gw_usage_error(state, "there is no verdict '%s'%s%s%s", id, nearest ? "; did you mean '" : "",
+                          nearest ? nearest : "", nearest ? "'?" : "");
+}
+
+static error_t take_fail_on(const struct argp_state *state, char *value, struct report_options *result)
+{
+    char *limit = strchr(value, '>'), *end = NULL;
+    if (!limit || limit == value)
+        return gw_usage_error(state, "--fail-on needs ID>MS, not '%s'", value);
+    *limit++ = '\0';
+    errno = 0;
+    result->fail_ms = strtod(limit, &end);
+    if (errno || end == limit || *end || !(result->fail_ms >= 0))
+        return gw_usage_error(state, "--fail-on needs milliseconds after '>', not '%s'", limit);
+    if (strcmp(value, "any") != 0 && !is_verdict(value))
+        return unknown_verdict(state, value);
+    result->fail_id = value;
+    return 0;
+}
+
+static error_t take_every(const struct argp_state *state, const char *text, uint32_t *ret_every)
+{
+    uint64_t number = 0;
+    if (gw_parse_size(text, &number) != 0 || number == 0 || number > UINT32_MAX)
+        return gw_usage_error(state, "--step-every needs a number from 1 on, not '%s'", text);
+    *ret_every = (uint32_t)number;
+    return 0;
+}
+
+static error_t take_option(int key, char *value, struct argp_state *state)
+{
+    struct report_options *result = state->input;
+    switch (key) {
+    case KEY_JSON:
+        result->json = true;
+        return 0;
+    case KEY_VERDICT:
+        result->verdict = value;
+        return is_verdict(value) ? 0 : unknown_verdict(state, value);
+    case KEY_EXPLAIN:
+        result->explain = value;
+        return is_verdict(value) ? 0 : unknown_verdict(state, value);
+    case KEY_FAIL_ON:
+        return take_fail_on(state, value, result);
+    case KEY_STEP:
+        result->step_regex = value;
+        return 0;
+    case KEY_STEP_EVERY:
+        return take_every(state, value, &result->step_every);
+    case 'v':
+        result->verbose = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (result->run)
+            return gw_usage_error(state, "only one run can be reported at a time");
+        result->run = value;
+        return 0;
+    case ARGP_KEY_END:
+        if (!result->run && !result->explain)
+            return gw_usage_error(state, "the run to report is missing");
+        if (result->json && result->verdict)
+            return gw_usage_error(state, "--json writes all verdicts; it does not go with --verdict");
+        if (result->step_every && !result->step_regex)
+            return gw_usage_error(state, "--step-every goes with --step");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static unsigned page_width(void)
+{
+    struct winsize size;
+    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return 90;
+    return size.ws_col < 72 ? 72 : size.ws_col > 100 ? 100 : size.ws_col;
+}
+
+static bool fails(const struct report_options *chosen, const struct gw_verdicts *verdicts)
+{
+    for (size_t i = 0; i < verdicts->list_count; i++) {
+        const struct gw_verdict *verdict = &verdicts->list[i];
+        if (verdict->state == GW_CONFIRMED && verdict->saving_ms > chosen->fail_ms &&
+            (strcmp(chosen->fail_id, "any") == 0 || strcmp(chosen->fail_id, verdict->id) == 0))
+            return true;
+    }
+    return false;
+}
+
+static int write_report(const char *command, const struct report_options *chosen, const struct gw_model *model)
+{
+    struct gw_budget *budget = NULL;
+    struct gw_verdicts *verdicts = NULL;
+    int exit_status = GW_EXIT_FAILURE;
+    if (gw_budget_create(model, &budget) < 0 || gw_verdicts_create(model, budget, &verdicts) < 0) {
+        gw_complain(command, "%s: no memory for its report", model->run.path);
+        goto end;
+    }
+    struct gw_report report = {model, budget, verdicts};
+    const char *no_color = getenv("NO_COLOR");
+    struct gw_report_text_options text = {.width = page_width(),
+                                          .color = isatty(STDOUT_FILENO) && !(no_color && *no_color),
+                                          .verbose = chosen->verbose,
+                                          .only_verdict = chosen->verdict};
+    int status = chosen->json ? gw_report_json(&report, stdout) : gw_report_text(&report, &text, stdout);
+    if (status < 0) {
+        gw_complain(command, "the report cannot be written: %s", strerror(-status));
+        goto end;
+    }
+    exit_status = chosen->fail_id && fails(chosen, verdicts) ? STATUS_FAILED_ON : GW_EXIT_OK;
+end:
+    gw_verdicts_destroy(verdicts);
+    gw_budget_destroy(budget);
+    return exit_status;
+}
+
+static int explain(const char *command, const char *id)
+{
+    const char *suspect = "", *explanation = "", *fix = "";
+    gw_verdict_explain(id, &suspect, &explanation, &fix);
+    if (gw_explain_text(id, suspect, explanation, fix, page_width(), stdout) < 0) {
+        gw_complain(command, "the text cannot be written: %s", strerror(errno));
+        return GW_EXIT_FAILURE;
+    }
+    return GW_EXIT_OK;
+}
+
+int gw_verb_report(int argc, char **argv)
+{
+    static const struct argp argp = {options, take_option, "RUN", help_text, NULL, NULL, NULL};
+    struct report_options chosen = {0};
+    struct gw_cli_progress progress;
+    struct gw_model *model = NULL;
+    struct gw_error error = {""};
+    if (gw_parse_options(&argp, argc, argv, 0, &chosen) != 0)
+        return GW_EXIT_USAGE;
+    if (chosen.explain)
+        return explain(argv[0], chosen.explain);
+    struct gw_model_options model_options = {.progress = gw_cli_progress_begin(&progress, argv[0]),
+                                             .step_regex = chosen.step_regex,
+                                             .step_every = chosen.step_every};
+    int status = gw_model_build(chosen.run, &model_options, &model, &error);
+    gw_cli_progress_end(&progress);
+    if (status != 0) {
+        gw_complain(argv[0], "%s", error.text);
+        return GW_EXIT_FAILURE;
+    }
+    int exit_status = write_report(argv[0], &chosen, model);
+    gw_model_destroy(model);
+    return exit_status;
+}

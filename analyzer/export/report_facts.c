@@ -1,0 +1,218 @@
+#include "analyzer/export/report_facts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "shim/api/functions.h"
+
+static int compare_u64(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+int gw_step_facts_init(struct gw_step_facts *ret_facts, const struct gw_model *model)
+{
+    struct gw_step_facts facts = {.count = (uint32_t)model->steps_count};
+    uint64_t *lengths = calloc(model->steps_count + 1, sizeof *lengths);
+    double sum = 0;
+    if (!lengths)
+        return -ENOMEM;
+    for (size_t s = 0; s < model->steps_count; s++) {
+        const struct gw_step *step = &model->steps[s];
+        facts.warmup += step->warmup;
+        if (step->warmup)
+            continue;
+        lengths[facts.analysed++] = step->end_ns - step->begin_ns;
+        sum += (double)(step->end_ns - step->begin_ns);
+    }
+    if (facts.analysed) {
+        qsort(lengths, facts.analysed, sizeof *lengths, compare_u64);
+        facts.median_ms = (double)lengths[(facts.analysed - 1) / 2] / 1e6;
+        facts.mean_ms = sum / facts.analysed / 1e6;
+        facts.p95_ms = (double)lengths[(uint64_t)(facts.analysed - 1) * 95 / 100] / 1e6;
+    }
+    free(lengths);
+    *ret_facts = facts;
+    return 0;
+}
+
+/* Adds the cells of a step on one device (GW_NONE: all) and returns how many there were. */
+static uint32_t add_cells(const struct gw_budget *budget, uint32_t step, uint32_t device,
+                          double sums_ms[GW_CLASS_COUNT])
+{
+    uint32_t count = 0;
+    size_t low = 0, high = budget->cells_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (budget->cells[middle].step < step)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < budget->cells_count && budget->cells[low].step == step; low++) {
+        if (device != GW_NONE && budget->cells[low].device != device)
+            continue;
+        count++;
+        for (int c = 0; c < GW_CLASS_COUNT; c++)
+            sums_ms[c] += (double)budget->cells[low].ns[c] / 1e6;
+    }
+    return count;
+}
+
+static double scale(double ms[GW_CLASS_COUNT], uint32_t count)
+{
+    double total = 0;
+    for (int c = 0; c < GW_CLASS_COUNT && count; c++)
+        total += ms[c] /= count;
+    return total;
+}
+
+double gw_budget_of_median_step(const struct gw_report *report, double ret_ms[GW_CLASS_COUNT])
+{
+    for (int c = 0; c < GW_CLASS_COUNT; c++)
+        ret_ms[c] = 0;
+    if (report->budget->median_step == GW_NONE)
+        return 0;
+    return scale(ret_ms, add_cells(report->budget, report->budget->median_step, GW_NONE, ret_ms));
+}
+
+/* The analysed step of a process nearest to the middle by length: half of the others are shorter. */
+static uint32_t median_step_of(const struct gw_model *model, uint32_t process)
+{
+    uint32_t best = GW_NONE;
+    uint64_t best_distance = UINT64_MAX;
+    uint64_t *lengths = calloc(model->steps_count + 1, sizeof *lengths);
+    size_t count = 0;
+    for (size_t s = 0; lengths && s < model->steps_count; s++) {
+        if (model->steps[s].process == process && !model->steps[s].warmup)
+            lengths[count++] = model->steps[s].end_ns - model->steps[s].begin_ns;
+    }
+    if (count)
+        qsort(lengths, count, sizeof *lengths, compare_u64);
+    for (uint32_t s = 0; count && s < model->steps_count; s++) {
+        const struct gw_step *step = &model->steps[s];
+        uint64_t length = step->end_ns - step->begin_ns, middle = lengths[(count - 1) / 2];
+        uint64_t distance = length > middle ? length - middle : middle - length;
+        if (step->process == process && !step->warmup && distance < best_distance) {
+            best = s;
+            best_distance = distance;
+        }
+    }
+    free(lengths);
+    return best;
+}
+
+double gw_budget_of_device(const struct gw_report *report, uint32_t device, double ret_ms[GW_CLASS_COUNT])
+{
+    for (int c = 0; c < GW_CLASS_COUNT; c++)
+        ret_ms[c] = 0;
+    uint32_t step = median_step_of(report->model, report->model->devices[device].process);
+    return step == GW_NONE ? 0 : scale(ret_ms, add_cells(report->budget, step, device, ret_ms));
+}
+
+const char *gw_timing_name(enum gw_timing_backend timing)
+{
+    switch (timing) {
+    case GW_TIMING_CUPTI:
+        return "cupti";
+    case GW_TIMING_EVENTS:
+        return "events";
+    case GW_TIMING_OFF:
+        break;
+    }
+    return "off";
+}
+
+const char *gw_state_name(enum gw_verdict_state state)
+{
+    switch (state) {
+    case GW_CONFIRMED:
+        return "confirmed";
+    case GW_RULED_OUT:
+        return "ruled-out";
+    case GW_UNKNOWN:
+        break;
+    }
+    return "unknown";
+}
+
+/* ---- idle causes ---- */
+
+struct cause_sum {
+    uint64_t ns, count;
+};
+
+static int compare_causes(const void *left, const void *right)
+{
+    const struct gw_idle_cause *a = left, *b = right;
+    return a->ms_per_step > b->ms_per_step ? -1 : a->ms_per_step < b->ms_per_step;
+}
+
+/* The part of a gap that lies in analysed steps of the process. `at` moves on with gaps in order of begin. */
+static uint64_t analysed_part(const struct gw_model *model, const struct gw_gap *gap, size_t *at)
+{
+    uint32_t process = model->devices[gap->device].process;
+    uint64_t sum = 0;
+    while (*at < model->steps_count &&
+           (model->steps[*at].process < process ||
+            (model->steps[*at].process == process && model->steps[*at].end_ns <= gap->begin_ns)))
+        ++*at;
+    for (size_t s = *at;
+         s < model->steps_count && model->steps[s].process == process && model->steps[s].begin_ns < gap->end_ns; s++) {
+        const struct gw_step *step = &model->steps[s];
+        uint64_t from = gap->begin_ns > step->begin_ns ? gap->begin_ns : step->begin_ns;
+        uint64_t to = gap->end_ns < step->end_ns ? gap->end_ns : step->end_ns;
+        if (!step->warmup && from < to)
+            sum += to - from;
+    }
+    return sum;
+}
+
+int gw_idle_causes(const struct gw_report *report, struct gw_idle_cause *ret_causes, size_t limit)
+{
+    enum { FUNCTIONS = GW_FUNCTION_COUNT + 1 };
+    const struct gw_model *model = report->model;
+    struct cause_sum *sums = calloc((size_t)GW_CLASS_COUNT * FUNCTIONS, sizeof *sums);
+    struct gw_idle_cause *causes = NULL;
+    size_t count = 0, at = 0;
+    int ret = -ENOMEM;
+    if (!sums)
+        goto end;
+    for (size_t i = 0; i < report->budget->gaps_count; i++) {
+        const struct gw_gap *gap = &report->budget->gaps[i];
+        if (i && gap[-1].device != gap->device)
+            at = 0;
+        uint64_t ns = analysed_part(model, gap, &at);
+        size_t function = gap->call == GW_NONE ? GW_FUNCTION_COUNT : model->calls[gap->call].function;
+        if (!ns || function > GW_FUNCTION_COUNT)
+            continue;
+        struct cause_sum *sum = &sums[gap->cls * FUNCTIONS + function];
+        count += sum->ns == 0;
+        sum->ns += ns;
+        sum->count++;
+    }
+    causes = calloc(count + 1, sizeof *causes);
+    if (!causes)
+        goto end;
+    double devices = (double)model->devices_count / (model->processes_count ? (double)model->processes_count : 1);
+    double steps = report->budget->analysed_steps * (devices > 1 ? devices : 1);
+    count = 0;
+    for (size_t i = 0; i < (size_t)GW_CLASS_COUNT * FUNCTIONS; i++) {
+        if (!sums[i].ns)
+            continue;
+        struct gw_idle_cause *cause = &causes[count++];
+        cause->ms_per_step = (double)sums[i].ns / 1e6 / steps;
+        cause->per_step = (double)sums[i].count / steps;
+        cause->cls = (enum gw_class)(i / FUNCTIONS);
+        cause->function = i % FUNCTIONS == GW_FUNCTION_COUNT ? GW_FUNCTION_NONE : (uint16_t)(i % FUNCTIONS);
+    }
+    qsort(causes, count, sizeof *causes, compare_causes);
+    for (size_t i = 0; i < count && i < limit; i++)
+        ret_causes[i] = causes[i];
+    ret = (int)(count < limit ? count : limit);
+end:
+    free(causes);
+    free(sums);
+    return ret;
+}

@@ -1,0 +1,448 @@
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/export/report_facts.h"
+#include "analyzer/export/report_words.h"
+#include "shim/api/functions.h"
+
+#define CAUSES_SHOWN 6
+#define EVIDENCE_SHOWN 3u
+
+/* How a class looks in the bar: a letter without colours, an ANSI background with them. */
+static const struct {
+    char letter;
+    const char *color;
+} looks[GW_CLASS_COUNT] = {
+    [GW_CLASS_COMPUTE] = {'#', "42"},         [GW_CLASS_COMM_WAIT] = {'w', "45"},
+    [GW_CLASS_COMM_TRANSFER] = {'t', "45"},   [GW_CLASS_COMM_EXPOSED] = {'m', "45"},
+    [GW_CLASS_COPY_H2D] = {'>', "44"},        [GW_CLASS_COPY_D2H] = {'<', "44"},
+    [GW_CLASS_COPY_D2D] = {'=', "44"},        [GW_CLASS_COPY_P2P] = {'~', "44"},
+    [GW_CLASS_IDLE_DEPENDENCY] = {'d', "43"}, [GW_CLASS_IDLE_LATENCY] = {'.', "43"},
+    [GW_CLASS_IDLE_LAUNCH] = {'l', "43"},     [GW_CLASS_IDLE_SYNC] = {'s', "41"},
+    [GW_CLASS_IDLE_ALLOC] = {'a', "41"},      [GW_CLASS_IDLE_COMPILE] = {'x', "41"},
+    [GW_CLASS_IDLE_COPY_CALL] = {'c', "41"},  [GW_CLASS_IDLE_GRAPH] = {'g', "41"},
+    [GW_CLASS_IDLE_API] = {'i', "41"},        [GW_CLASS_IDLE_HOST] = {'h', "101"},
+    [GW_CLASS_IDLE_BLOCKED] = {'b', "101"},   [GW_CLASS_IDLE_UNKNOWN] = {'?', "100"},
+};
+
+struct text {
+    const struct gw_report *report;
+    const struct gw_report_text_options *options;
+    struct gw_page page;
+    struct gw_step_facts steps;
+    double ms[GW_CLASS_COUNT], total_ms; /* of the median step */
+};
+
+static bool is_simulated(const struct gw_model *model)
+{
+    return model->run.device_kind && strcmp(model->run.device_kind, "simulated") == 0;
+}
+
+static double percent(const struct text *text, double ms)
+{
+    return text->total_ms > 0 ? 100 * ms / text->total_ms : 0;
+}
+
+/* ---- the answer ---- */
+
+static void print_title(const struct text *text)
+{
+    const struct gw_model *model = text->report->model;
+    fputs("gpuwitness report of ", text->page.out);
+    gw_page_style(&text->page, "1");
+    for (char **word = model->run.command; word && *word; word++)
+        fprintf(text->page.out, "%s%s", word == model->run.command ? "" : " ", *word);
+    gw_page_style(&text->page, NULL);
+    fprintf(text->page.out, "%s\n\n", is_simulated(model) ? ", on the SIMULATED GPU" : "");
+}
+
+static void print_no_answer(const struct text *text)
+{
+    const struct gw_model *model = text->report->model;
+    if (!model->calls_count) {
+        gw_page_wrap(&text->page,
+                     "No CUDA call was seen in this run: the program, and whatever it started, did not use a GPU, or "
+                     "reached it by a road that is not covered (see `gpuwitness doctor`).",
+                     0, 0);
+        return;
+    }
+    fprintf(text->page.out, "%zu CUDA calls were seen, but no repeating steps among them", model->calls_count);
+    fputs(": there is no step\nto explain. A longer run, or --step REGEX with a kernel that begins each step, helps.\n",
+          text->page.out);
+}
+
+static void print_answer(const struct text *text)
+{
+    const struct gw_verdicts *verdicts = text->report->verdicts;
+    const struct gw_verdict *first = verdicts->list_count ? &verdicts->list[0] : NULL;
+    double busy = text->ms[GW_CLASS_COMPUTE], idle = 0;
+    for (int c = GW_CLASS_IDLE_DEPENDENCY; c < GW_CLASS_COUNT; c++)
+        idle += text->ms[c];
+    char line[400];
+    if (text->report->budget->cells_count && text->ms[GW_CLASS_IDLE_UNKNOWN] < 0.5 * text->total_ms)
+        snprintf(line, sizeof line,
+                 "A step takes %s; the GPU computes for %s of it (%.0f %%) and is idle for %s (%.0f %%).",
+                 gw_duration_words(text->total_ms).text, gw_duration_words(busy).text, percent(text, busy),
+                 gw_duration_words(idle).text, percent(text, idle));
+    else
+        snprintf(line, sizeof line,
+                 "A step takes %s; what the GPU did in it is not known, because its operations carry no times.",
+                 gw_duration_words(text->steps.median_ms).text);
+    gw_page_wrap(&text->page, line, 0, 0);
+    if (first && first->state == GW_CONFIRMED) {
+        snprintf(line, sizeof line, "The largest loss is %s (%s): without it a step is %s shorter (%.0f %%).",
+                 first->suspect, first->id, gw_duration_words(first->saving_ms).text, first->saving_percent);
+        gw_page_style(&text->page, "1");
+        gw_page_wrap(&text->page, line, 0, 0);
+        gw_page_style(&text->page, NULL);
+        fputs("Fix: ", text->page.out);
+        gw_page_wrap(&text->page, first->fix, 5, 5);
+        return;
+    }
+    size_t unknown = 0;
+    for (size_t i = 0; i < verdicts->list_count; i++)
+        unknown += verdicts->list[i].state == GW_UNKNOWN;
+    snprintf(line, sizeof line, "No suspect is confirmed%s",
+             unknown ? ": what was ruled out and what could not be judged stands below." : ".");
+    gw_page_wrap(&text->page, line, 0, 0);
+}
+
+/* ---- the budget ---- */
+
+static void print_bar(const struct text *text)
+{
+    unsigned width = text->page.width - 2, drawn = 0;
+    double reached = 0;
+    fputs("  ", text->page.out);
+    for (int c = 0; c < GW_CLASS_COUNT; c++) {
+        reached += text->ms[c];
+        unsigned until = (unsigned)lround(reached / text->total_ms * width);
+        if (until > drawn)
+            gw_page_style(&text->page, looks[c].color);
+        for (; drawn < until; drawn++)
+            fputc(text->page.color ? ' ' : looks[c].letter, text->page.out);
+        gw_page_style(&text->page, NULL);
+    }
+    fputs("\n\n", text->page.out);
+}
+
+static void print_budget(const struct text *text)
+{
+    const struct gw_budget *budget = text->report->budget;
+    if (!budget->cells_count || budget->median_step == GW_NONE || text->total_ms <= 0)
+        return;
+    char heading[120];
+    snprintf(heading, sizeof heading, "Where the time of a step goes (median step, number %u)",
+             text->report->model->steps[budget->median_step].number);
+    gw_page_heading(&text->page, heading);
+    print_bar(text);
+    for (int c = 0; c < GW_CLASS_COUNT; c++) {
+        if (text->ms[c] <= 0 && !text->options->verbose)
+            continue;
+        fputs("  ", text->page.out);
+        gw_page_style(&text->page, looks[c].color);
+        fputc(text->page.color ? ' ' : looks[c].letter, text->page.out);
+        gw_page_style(&text->page, NULL);
+        fprintf(text->page.out, " %-34s %-16s %12.3f ms %6.1f %%\n", gw_class_words((enum gw_class)c),
+                gw_class_name((enum gw_class)c), text->ms[c], percent(text, text->ms[c]));
+    }
+    fprintf(text->page.out, "    %-34s %-16s %12.3f ms\n", "the step", "total", text->total_ms);
+    for (size_t i = 0; i < budget->cells_count; i++) {
+        if (budget->cells[i].step == budget->median_step && budget->cells[i].opaque) {
+            fputs("    Some of computing is graph replays seen as one block each.\n", text->page.out);
+            break;
+        }
+    }
+}
+
+static int print_causes(const struct text *text)
+{
+    struct gw_idle_cause causes[CAUSES_SHOWN];
+    int count = gw_idle_causes(text->report, causes, CAUSES_SHOWN);
+    if (count <= 0)
+        return count;
+    gw_page_heading(&text->page, "Largest causes of idle time (mean over the analysed steps)");
+    for (int i = 0; i < count; i++) {
+        const struct gw_idle_cause *cause = &causes[i];
+        bool inside = cause->cls >= GW_CLASS_IDLE_SYNC && cause->cls <= GW_CLASS_IDLE_API;
+        fprintf(text->page.out, "  %10s a step, %6.1f times  %s", gw_duration_words(cause->ms_per_step).text,
+                cause->per_step, gw_class_words(cause->cls));
+        if (cause->function != GW_FUNCTION_NONE)
+            fprintf(text->page.out, "%s%s", inside ? ": " : ", before ", gw_function_name(cause->function));
+        fputc('\n', text->page.out);
+    }
+    return 0;
+}
+
+/* ---- verdicts ---- */
+
+static void print_where(const struct text *text, const struct gw_verdict *verdict)
+{
+    const struct gw_model *model = text->report->model;
+    FILE *out = text->page.out;
+    fprintf(out, "     %.1f a step, in %u of %u steps", verdict->per_step, verdict->steps_affected,
+            text->steps.analysed);
+    if (verdict->thread != GW_NONE)
+        fprintf(out, "; thread %u of process %u", model->threads[verdict->thread].tid,
+                model->processes[model->threads[verdict->thread].process].pid);
+    if (verdict->device != GW_NONE)
+        fprintf(out, ", device %u", model->devices[verdict->device].number);
+    if (verdict->stream != GW_NONE)
+        fprintf(out, ", stream %u", model->streams[verdict->stream].number);
+    fputc('\n', out);
+}
+
+static void print_confirmed(const struct text *text, const struct gw_verdict *verdict, unsigned number)
+{
+    FILE *out = text->page.out;
+    uint32_t shown = text->options->verbose ? GW_EVIDENCE_MAX : EVIDENCE_SHOWN;
+    fprintf(out, "  %u. ", number);
+    gw_page_style(&text->page, "1;31");
+    fputs(verdict->id, out);
+    gw_page_style(&text->page, NULL);
+    fprintf(out, ": %s; saves %s a step (%.1f %%)\n     ", verdict->suspect, gw_duration_words(verdict->saving_ms).text,
+            verdict->saving_percent);
+    gw_page_wrap(&text->page, verdict->why, 5, 5);
+    if (verdict->steps_affected)
+        print_where(text, verdict);
+    for (uint32_t i = 0; i < verdict->evidence_count && i < shown; i++) {
+        const struct gw_evidence *evidence = &verdict->evidence[i];
+        double at_ms = (double)(int64_t)(evidence->t_ns - text->report->model->run.begin_ns) / 1e6;
+        fprintf(out, "     at %.3f ms, %s: ", at_ms, gw_duration_words((double)evidence->duration_ns / 1e6).text);
+        gw_page_wrap(&text->page, evidence->what, 30, 10);
+    }
+    fputs("     Fix: ", out);
+    gw_page_wrap(&text->page, verdict->fix, 10, 10);
+}
+
+static void print_plain(const struct text *text, const struct gw_verdict *verdict)
+{
+    int written = fprintf(text->page.out, "  %s (%s): ", verdict->id, verdict->suspect);
+    gw_page_wrap(&text->page, verdict->why, written > 0 ? (unsigned)written : 0, 6);
+}
+
+/* Ruled out, in columns: the bound is what matters. */
+static void print_ruled_out(const struct text *text)
+{
+    const struct gw_verdicts *verdicts = text->report->verdicts;
+    unsigned columns = text->page.width >= 84 ? 3 : 2, column = 0;
+    for (size_t i = 0; i < verdicts->list_count; i++) {
+        const struct gw_verdict *verdict = &verdicts->list[i];
+        if (verdict->state != GW_RULED_OUT)
+            continue;
+        fprintf(text->page.out, "  %-17s %8s", verdict->id,
+                verdict->bound_ms > 0 ? gw_duration_words(verdict->bound_ms).text : "0 ms");
+        column = (column + 1) % columns;
+        if (!column)
+            fputc('\n', text->page.out);
+    }
+    if (column)
+        fputc('\n', text->page.out);
+}
+
+static size_t count_state(const struct gw_verdicts *verdicts, enum gw_verdict_state state)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < verdicts->list_count; i++)
+        count += verdicts->list[i].state == state;
+    return count;
+}
+
+static void print_verdicts(const struct text *text)
+{
+    const struct gw_verdicts *verdicts = text->report->verdicts;
+    unsigned number = 0;
+    if (count_state(verdicts, GW_CONFIRMED))
+        gw_page_heading(&text->page, "Confirmed (each saving alone; they do not add up)");
+    for (size_t i = 0; i < verdicts->list_count; i++) {
+        if (verdicts->list[i].state != GW_CONFIRMED)
+            continue;
+        if (number)
+            fputc('\n', text->page.out);
+        print_confirmed(text, &verdicts->list[i], ++number);
+    }
+    if (count_state(verdicts, GW_UNKNOWN) && text->steps.analysed)
+        gw_page_heading(&text->page, "Not known");
+    for (size_t i = 0; i < verdicts->list_count && text->steps.analysed; i++) {
+        if (verdicts->list[i].state == GW_UNKNOWN)
+            print_plain(text, &verdicts->list[i]);
+    }
+    if (count_state(verdicts, GW_RULED_OUT)) {
+        gw_page_heading(&text->page, "Ruled out (they cost at most this per step)");
+        if (!text->options->verbose)
+            print_ruled_out(text);
+        for (size_t i = 0; i < verdicts->list_count && text->options->verbose; i++) {
+            if (verdicts->list[i].state == GW_RULED_OUT)
+                print_plain(text, &verdicts->list[i]);
+        }
+    }
+}
+
+/* ---- the run ---- */
+
+static void print_devices(const struct text *text)
+{
+    const struct gw_model *model = text->report->model;
+    if (is_simulated(model))
+        fputs("  device     SIMULATED GPU: times of GPU work are computed, not measured on hardware\n", text->page.out);
+    for (size_t i = 0; i < model->devices_count; i++) {
+        const struct gw_device *device = &model->devices[i];
+        fprintf(text->page.out, "  device %-3u %s, %.1f GB, process %u\n", device->number,
+                device->name ? device->name : "unnamed", (double)device->memory_bytes / 1e9,
+                model->processes[device->process].pid);
+    }
+}
+
+static void print_steps(const struct text *text)
+{
+    const struct gw_model *model = text->report->model;
+    if (!text->steps.count)
+        return;
+    fprintf(text->page.out, "  steps      %u found, %u of them warm-up and left out; by %s, confidence %.0f %%\n",
+            text->steps.count, text->steps.warmup, model->steps_method ? model->steps_method : "unknown",
+            100 * model->steps_confidence);
+    fprintf(text->page.out, "             median %s,", gw_duration_words(text->steps.median_ms).text);
+    fprintf(text->page.out, " mean %s,", gw_duration_words(text->steps.mean_ms).text);
+    fprintf(text->page.out, " 95 %% below %s\n", gw_duration_words(text->steps.p95_ms).text);
+}
+
+static void print_losses(const struct text *text)
+{
+    const struct gw_model *model = text->report->model;
+    uint64_t lost = 0;
+    for (size_t i = 0; i < model->losses_count; i++)
+        lost += model->losses[i].count;
+    lost = lost > model->run.discarded_events ? lost : model->run.discarded_events;
+    if (!lost && !model->losses_count) {
+        fputs("  lost       nothing\n", text->page.out);
+        return;
+    }
+    fprintf(text->page.out, "  lost       %llu events in %zu ranges; record with a larger --buffer-size\n",
+            (unsigned long long)lost, model->losses_count);
+}
+
+static void print_unfinished(const struct text *text)
+{
+    const struct gw_model *model = text->report->model;
+    unsigned shown = 0;
+    for (size_t i = 0; i < model->calls_count && shown < 5; i++) {
+        const struct gw_call *call = &model->calls[i];
+        if (!(call->flags & GW_CALL_NO_END) || call->depth > 1)
+            continue;
+        fprintf(text->page.out, "  hanging    %s on thread %u never returned: entered at %.3f ms, %s before the end\n",
+                gw_function_name(call->function), model->threads[call->thread].tid,
+                (double)(call->begin_ns - model->run.begin_ns) / 1e6,
+                gw_duration_words((double)(model->run.end_ns - call->begin_ns) / 1e6).text);
+        shown++;
+    }
+    if (!model->run.finished)
+        fputs("  recording  was not finished properly: the end of the run may be missing\n", text->page.out);
+    if (model->run.exit_status)
+        fprintf(text->page.out, "  program    ended with status %d\n", model->run.exit_status);
+}
+
+static void print_coverage(const struct text *text)
+{
+    const struct gw_model *model = text->report->model;
+    FILE *out = text->page.out;
+    uint64_t floor_ns = 0;
+    size_t not_wrapped = 0;
+    for (size_t i = 0; i < model->devices_count; i++)
+        floor_ns = model->devices[i].timing_floor_ns > floor_ns ? model->devices[i].timing_floor_ns : floor_ns;
+    fprintf(out, "  seen       %zu calls, %zu GPU operations, %zu threads, %zu processes\n", model->calls_count,
+            model->ops_count, model->threads_count, model->processes_count);
+    fprintf(out, "  GPU timing %s", gw_timing_name(model->timing));
+    if (floor_ns)
+        fprintf(out, "; intervals below %s cannot be told from nothing",
+                gw_duration_words((double)floor_ns / 1e6).text);
+    fputc('\n', out);
+    for (size_t i = 0; i < model->coverages_count; i++) {
+        const struct gw_coverage *item = &model->coverages[i];
+        not_wrapped += item->kind == GW_COVERAGE_NOT_WRAPPED;
+        if (item->kind == GW_COVERAGE_DISABLED || item->kind == GW_COVERAGE_UNTIMED) {
+            int written = fprintf(out, "  not seen   %s%s", item->name ? item->name : "", item->name ? ": " : "");
+            gw_page_wrap(&text->page, item->detail ? item->detail : "", written > 0 ? (unsigned)written : 0, 13);
+        } else if (text->options->verbose && item->kind == GW_COVERAGE_ROUTE) {
+            fprintf(out, "  reached    %s by %s\n", item->name ? item->name : "", item->detail ? item->detail : "");
+        }
+    }
+    if (not_wrapped)
+        fprintf(out, "  not seen   %zu functions were looked up that gpuwitness has no wrapper for\n", not_wrapped);
+    print_losses(text);
+    print_unfinished(text);
+    double error = text->report->verdicts->replay_error_percent;
+    if (error >= 0)
+        fprintf(out, "  replay     %s the median step within %.1f %%%s\n",
+                error <= 2 ? "reproduces" : "does not reproduce", error <= 2 ? error : 2.0,
+                error <= 2 ? "" : ": savings are bounds only");
+}
+
+static void print_run(const struct text *text)
+{
+    gw_page_heading(&text->page, "The run");
+    print_devices(text);
+    print_steps(text);
+    print_coverage(text);
+}
+
+static void print_one(const struct text *text)
+{
+    const struct gw_verdicts *verdicts = text->report->verdicts;
+    for (size_t i = 0; i < verdicts->list_count; i++) {
+        const struct gw_verdict *verdict = &verdicts->list[i];
+        if (strcmp(verdict->id, text->options->only_verdict) != 0)
+            continue;
+        if (verdict->state == GW_CONFIRMED) {
+            print_confirmed(text, verdict, 1);
+            return;
+        }
+        fprintf(text->page.out, "%s: %s", verdict->id, gw_state_name(verdict->state));
+        if (verdict->state == GW_RULED_OUT)
+            fprintf(text->page.out, ", at most %s a step", gw_duration_words(verdict->bound_ms).text);
+        fputs("\n  ", text->page.out);
+        gw_page_wrap(&text->page, verdict->why, 2, 2);
+    }
+}
+
+int gw_report_text(const struct gw_report *report, const struct gw_report_text_options *options, FILE *out)
+{
+    struct text text = {.report = report, .options = options};
+    text.page = (struct gw_page){out, options->width < 60 ? 60 : options->width, options->color};
+    int ret = gw_step_facts_init(&text.steps, report->model);
+    if (ret < 0)
+        return ret;
+    text.total_ms = gw_budget_of_median_step(report, text.ms);
+    errno = 0;
+    if (options->only_verdict) {
+        print_one(&text);
+    } else {
+        print_title(&text);
+        if (text.steps.analysed) {
+            print_answer(&text);
+            print_budget(&text);
+            if ((ret = print_causes(&text)) < 0)
+                return ret;
+        } else {
+            print_no_answer(&text);
+        }
+        if (report->model->calls_count)
+            print_verdicts(&text);
+        print_run(&text);
+    }
+    if (fflush(out) == EOF || ferror(out))
+        return errno ? -errno : -EIO;
+    return 0;
+}
+
+int gw_explain_text(const char *id, const char *suspect, const char *explanation, const char *fix, unsigned width,
+                    FILE *out)
+{
+    struct gw_page page = {out, width, false};
+    fprintf(out, "%s: %s\n\n", id, suspect);
+    gw_page_wrap(&page, explanation, 0, 0);
+    fputs("\nWhat mends it: ", out);
+    gw_page_wrap(&page, fix, 15, 15);
+    return fflush(out) == EOF || ferror(out) ? -EIO : 0;
+}

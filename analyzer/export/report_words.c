@@ -1,0 +1,70 @@
+#include "analyzer/export/report_words.h"
+
+#include <math.h>
+#include <string.h>
+
+struct gw_duration gw_duration_words(double ms)
+{
+    static const struct {
+        double in_ms;
+        const char *name;
+    } units[] = {{1000, "s"}, {1, "ms"}, {1e-3, "us"}, {1e-6, "ns"}};
+    struct gw_duration duration;
+    size_t unit = 0;
+    while (unit < 3 && fabs(ms) < 0.9995 * units[unit].in_ms)
+        unit++;
+    if (ms == 0)
+        unit = 1;
+    double value = ms / units[unit].in_ms, size = fabs(value);
+    int digits = unit == 3 || size >= 99.95 || size == 0 ? 0 : size >= 9.995 ? 1 : 2;
+    snprintf(duration.text, sizeof duration.text, "%.*f %s", digits, value, units[unit].name);
+    return duration;
+}
+
+/* Columns of UTF-8 text: bytes that do not continue a character. */
+static unsigned columns(const char *text, size_t length)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < length; i++)
+        count += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return count;
+}
+
+void gw_page_wrap(const struct gw_page *page, const char *text, unsigned column, unsigned indent)
+{
+    bool fresh = true;
+    while (*text) {
+        size_t length = strcspn(text, " ");
+        unsigned width = columns(text, length);
+        if (!fresh && column + 1 + width > page->width) {
+            fprintf(page->out, "\n%*s", (int)indent, "");
+            column = indent;
+            fresh = true;
+        }
+        if (!fresh) {
+            fputc(' ', page->out);
+            column++;
+        }
+        fwrite(text, 1, length, page->out);
+        column += width;
+        fresh = false;
+        text += length;
+        text += strspn(text, " ");
+    }
+    fputc('\n', page->out);
+}
+
+void gw_page_style(const struct gw_page *page, const char *style)
+{
+    if (page->color)
+        fprintf(page->out, "\033[%sm", style ? style : "0");
+}
+
+void gw_page_heading(const struct gw_page *page, const char *text)
+{
+    fputc('\n', page->out);
+    gw_page_style(page, "1");
+    fputs(text, page->out);
+    gw_page_style(page, NULL);
+    fputc('\n', page->out);
+}

@@ -1,0 +1,35 @@
+/*
+ * Text for people: lengths of time in fitting units, wrapped lines, colours.
+ */
+#ifndef GW_ANALYZER_EXPORT_REPORT_WORDS_H
+#define GW_ANALYZER_EXPORT_REPORT_WORDS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Where text goes and how. */
+struct gw_page {
+    FILE *out;
+    unsigned width;
+    bool color;
+};
+
+/* Room for any duration. */
+struct gw_duration {
+    char text[24];
+};
+
+/* "12.3 us", "1.73 ms", "2.5 s": three significant digits. */
+struct gw_duration gw_duration_words(double ms);
+
+/* Prints the text broken at blanks so that no line is wider than the page; lines after the first begin with indent
+ * blanks, the first goes on at column. */
+void gw_page_wrap(const struct gw_page *page, const char *text, unsigned column, unsigned indent);
+
+/* Starts or ends (NULL) an ANSI style such as "1" (bold) or "31" (red); nothing on a page without colours. */
+void gw_page_style(const struct gw_page *page, const char *style);
+
+/* A heading with an empty line before it. */
+void gw_page_heading(const struct gw_page *page, const char *text);
+
+#endif
