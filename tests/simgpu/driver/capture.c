@@ -13,6 +13,7 @@ struct capture {
     uint64_t id, thread;
     unsigned refs; // itself while it goes on, and events recorded in it
     struct capture *next;
+    struct node_set left; // last nodes of side streams destroyed meanwhile
 };
 
 static struct capture *captures; // those going on
@@ -200,6 +201,10 @@ static bool is_joined(const struct capture *capture)
                 return false;
         }
     }
+    for (size_t i = 0; i < capture->left.count; i++) {
+        if (capture->left.nodes[i]->visited != walk)
+            return false;
+    }
     return true;
 }
 
@@ -219,6 +224,7 @@ static void end_capture(struct capture *capture)
             break;
         }
     }
+    node_set_clear(&capture->left);
     capture->has_ended = true;
     capture_unref(capture);
 }
@@ -234,7 +240,9 @@ void capture_drop_stream(struct CUstream_st *stream)
         end_capture(capture);
         return;
     }
-    capture->is_invalid = true;
+    // What it captured stays, and has to be joined by the end like that of the streams still there.
+    for (size_t i = 0; i < stream->heads.count; i++)
+        node_set_add(&capture->left, stream->heads.nodes[i]);
     for (struct CUstream_st **place = &capture->streams; *place; place = &(*place)->next_in_capture) {
         if (*place == stream) {
             *place = stream->next_in_capture;
