@@ -7,6 +7,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
+#include <jansson.h>
 #include <limits.h>
 #include <spawn.h>
 #include <stdbool.h>
@@ -81,7 +83,7 @@ enum part { METADATA, STREAMS };
  * stream, so recovered ones lie beside those that the consumer has written. Metadata replaces what is there, which may
  * be a beginning.
  */
-static int merge(const char *from, const char *to, enum part part)
+static int merge(const char *from, const char *to, enum part part, int *count)
 {
     int result = 0;
     DIR *folder = opendir(from);
@@ -102,9 +104,11 @@ static int merge(const char *from, const char *to, enum part part)
                      entry->d_name) >= (int)sizeof(target))
             continue;
         if (is_folder)
-            done = mkdir(target, 0770) == 0 || errno == EEXIST ? merge(source, target, part) : -errno;
-        else if (is_metadata == (part == METADATA) && status.st_size > 0)
+            done = mkdir(target, 0770) == 0 || errno == EEXIST ? merge(source, target, part, count) : -errno;
+        else if (is_metadata == (part == METADATA) && status.st_size > 0) {
             done = copy_file(source, target);
+            *count += done == 0;
+        }
         if (result == 0)
             result = done;
     }
@@ -122,18 +126,37 @@ int gw_recover_buffers(const char *buffers_path, const char *trace_path)
         return -ENAMETOOLONG;
     gw_remove_tree(output);
     gw_packets_trim(trace_path);
+    int count = 0;
     int result = run_lttng_crash(buffers_path, output);
     /* Even when a buffer is damaged, what came out of the others counts. */
     if (access(output, F_OK) == 0) {
-        int metadata = merge(output, trace_path, METADATA);
-        int streams = merge(output, trace_path, STREAMS);
+        int metadata = merge(output, trace_path, METADATA, &(int){0});
+        int streams = merge(output, trace_path, STREAMS, &count);
         if (result == 0)
             result = metadata != 0 ? metadata : streams;
     }
     gw_remove_tree(output);
     if (result == 0)
         gw_remove_tree(buffers_path);
-    return result;
+    return result == 0 ? count : result;
+}
+
+/* nftw passes no context to its callback. */
+static _Thread_local int metadata_files, metadata_empty;
+
+static int check_metadata(const char *path, const struct stat *status, int type, struct FTW *where)
+{
+    if (type == FTW_F && strcmp(path + where->base, "metadata") == 0) {
+        metadata_files++;
+        metadata_empty += status->st_size == 0;
+    }
+    return 0;
+}
+
+bool gw_trace_has_metadata(const char *trace_path)
+{
+    metadata_files = metadata_empty = 0;
+    return nftw(trace_path, check_metadata, 16, FTW_PHYS) == 0 && metadata_files > 0 && metadata_empty == 0;
 }
 
 /*
@@ -175,10 +198,12 @@ int gw_run_recover(const char *dir)
     }
     gw_run_dir_release(dir);
     result = gw_recover_buffers(buffers, trace);
-    if (result == -ENOENT)
-        result = -ENODATA;
-    if (result != 0)
+    if (result < 0) {
+        /* What the consumer has written may do. */
+        result = gw_trace_has_metadata(trace) ? 0 : result == -ENOENT ? -ENODATA : result;
         goto end;
+    }
+    result = 0;
 
     json_t *problems = json_object_get(info, "problems");
     if (!json_is_array(problems)) {

@@ -2,14 +2,18 @@
 #ifndef GW_SESSION_RECOVER_H
 #define GW_SESSION_RECOVER_H
 
-#include <jansson.h>
+#include <stdbool.h>
 
 /*
  * Copies the metadata beside the streams and extracts what the consumer had not yet taken from the buffers below
  * `buffers_path` into `trace_path` (as recovered-NAME beside stream NAME), then removes the buffers. The daemons must
- * be gone. Returns 0, -ENOENT when there are no buffers (any more), or -errno.
+ * be gone. Returns the number of
+ * streams extracted, -ENOENT when there are no buffers (any more) or no lttng-crash, or -errno.
  */
 int gw_recover_buffers(const char *buffers_path, const char *trace_path);
+
+/* True when there are streams below `trace_path` and each has its metadata beside it. */
+bool gw_trace_has_metadata(const char *trace_path);
 
 /*
  * For readers: recovers the run in `dir` (a folder with run.json) if its recorder and session were killed, and says so

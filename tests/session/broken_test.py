@@ -123,6 +123,14 @@ class Killed(Recorded):
         self.assertIn("did not end properly", err)
         self.assertGreaterEqual(self.events(), 1000)
 
+    def test_program_while_it_writes(self):
+        """One process blocks a CPU's buffer; what was in it before is kept, and that something is missing is said."""
+        done = self.record("sh", "-c", f"taskset -c 0 {TICKER} 1000 tear; taskset -c 0 {TICKER} 500; exit 0")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(b"died while it wrote an event", done.stderr)
+        self.assertGreaterEqual(self.events(), 1000)
+        self.assertTrue(self.info()["complete"])
+
     def test_session_process(self):
         process = self.start_ticker(1000)
         keeper = self.keeper_of(process)

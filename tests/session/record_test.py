@@ -110,7 +110,8 @@ class Doctor(Recorded):
 
     def test_machine_that_can_record(self):
         done = self.doctor()
-        self.assertEqual(done.stderr, "")
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        self.assertNotIn("PROBLEM", done.stdout)
         self.assertRegex(done.stdout, r"ok +recording ")
         self.assertEqual(list(self.base.iterdir()), [])
 

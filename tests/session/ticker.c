@@ -1,6 +1,7 @@
 /*
  * A traced program: `ticker N` writes N events and ends. `ticker N wait` then says "ready" and waits for signals:
- * SIGTERM makes it write N more events, print how often each other signal arrived, and exit with status 40.
+ * SIGTERM makes it write N more events, print how often each other signal arrived, and exit with status 40. `ticker N
+ * tear` dies while it is writing one more event, which blocks that buffer for everybody.
  */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE
@@ -10,11 +11,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static void tick(unsigned long count)
 {
     for (unsigned long i = 0; i < count; i++)
         lttng_ust_tracepoint(gpuwitness, tick, i);
+}
+
+static void tear(void)
+{
+    char *closed = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    lttng_ust_tracepoint(gpuwitness, torn, closed);
 }
 
 int main(int argc, char **argv)
@@ -30,6 +38,8 @@ int main(int argc, char **argv)
     tick(count);
     if (argc < 3)
         return 0;
+    if (strcmp(argv[2], "tear") == 0)
+        tear();
     puts("ready");
     fflush(stdout);
     for (;;) {

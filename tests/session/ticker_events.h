@@ -12,6 +12,9 @@
 LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, tick, LTTNG_UST_TP_ARGS(unsigned long, number),
                            LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(unsigned long, number, number)))
 
+LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, torn, LTTNG_UST_TP_ARGS(const char *, bytes),
+                           LTTNG_UST_TP_FIELDS(lttng_ust_field_array(char, bytes, bytes, 16)))
+
 #endif
 
 #include <lttng/tracepoint-event.h>

@@ -21,15 +21,14 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,6 +40,7 @@ struct recording {
     const char *run, *home, *buffers;
     char trace[PATH_MAX];
     struct gw_tracing *tracing;
+    bool buffers_needed; /* they could not be emptied: they stay, and a reader tries again */
 };
 
 /* The buffers of a user are made when the first traced process of that user registers; this one is it. */
@@ -69,22 +69,6 @@ static int prime(void)
 static int load_tracer_library(void)
 {
     return dlopen("liblttng-ust.so.1", RTLD_NOW) != NULL ? 0 : 1;
-}
-
-/* nftw passes no context to its callback. */
-static int streams_without_metadata;
-
-static int check_metadata(const char *path, const struct stat *status, int type, struct FTW *where)
-{
-    if (type == FTW_F && strcmp(path + where->base, "metadata") == 0 && status->st_size == 0)
-        streams_without_metadata = 1;
-    return 0;
-}
-
-static bool has_metadata(const char *trace)
-{
-    streams_without_metadata = 0;
-    return nftw(trace, check_metadata, 16, FTW_PHYS) == 0 && !streams_without_metadata;
 }
 
 static int begin(struct recording *recording, uint64_t subbuffer_bytes, char *ret_error, size_t error_size)
@@ -134,21 +118,28 @@ static json_t *finish(struct recording *recording, json_t *end_fields)
     gw_run_dir_release(recording->run);
     if (full)
         add_problem(problems, "the disk is full: events are missing at the end of the trace");
-    if (full || !end.drained || !has_metadata(recording->trace)) {
-        int recovered = gw_recover_buffers(recording->buffers, recording->trace);
-        if (recovered == -ENOENT)
-            add_problem(problems, "lttng-crash was not found (package lttng-tools): the last events are still in the "
-                                  "buffers");
-        else if (recovered != 0 && !full)
-            add_problem(problems, "not all of the last events could be taken from the buffers");
-    }
+    /*
+     * Also after a proper end: a process that dies while it writes an event blocks its CPU's buffer for everybody, and
+     * LTTng calls that buffer empty.
+     */
+    bool whole = !full && end.drained && gw_trace_has_metadata(recording->trace);
+    int recovered = gw_recover_buffers(recording->buffers, recording->trace);
+    recording->buffers_needed = !whole && recovered == -ENOENT;
+    if (whole && recovered > 0)
+        add_problem(problems, "a process died while it wrote an event; later events on that CPU may be missing");
+    else if (!whole && recovered == -ENOENT)
+        add_problem(problems,
+                    "lttng-crash was not found (package lttng-tools): the last events are still in the buffers");
+    else if (!whole && !full && recovered < 0)
+        add_problem(problems, "not all of the last events could be taken from the buffers");
+
     int written = gw_run_info_read(recording->run, &info);
     if (written == 0) {
         json_object_update(info, end_fields);
         json_object_set_new(info, "events_discarded", json_integer((json_int_t)end.events_discarded));
         json_object_set_new(info, "packets_lost", json_integer((json_int_t)end.packets_lost));
         json_object_set_new(info, "trace_bytes", json_integer((json_int_t)gw_tree_bytes(recording->trace)));
-        json_object_set_new(info, "complete", json_true());
+        json_object_set_new(info, "complete", json_boolean(!recording->buffers_needed));
         json_object_set(info, "problems", problems);
         written = gw_run_info_write(recording->run, info);
     }
@@ -214,8 +205,7 @@ int main(int argc, char **argv)
     }
     gw_daemons_kill();
     gw_remove_tree(recording.home);
-    /* When they could not be emptied they stay for `gpuwitness report`, which tries again. */
-    if (result != 0 || has_metadata(recording.trace))
+    if (!recording.buffers_needed)
         gw_remove_tree(recording.buffers);
     return result == 0 ? 0 : 1;
 }
