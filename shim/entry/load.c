@@ -13,12 +13,18 @@ static const int always = 1, never = 0;
 
 static bool load_and_begin(struct gw_thread *thread, struct gw_call *call, unsigned function, const uint64_t *words);
 
+// The call that loaded the tracer was begun by the tracer's sink; its wrapper still holds the loading one.
+static void end_loading_call(struct gw_thread *thread, struct gw_call *call, const uint64_t *words, int32_t result)
+{
+    __atomic_load_n(&gw_sink, __ATOMIC_ACQUIRE)->end(thread, call, words, result);
+}
+
 static void nothing(struct gw_thread *thread, struct gw_call *call, const uint64_t *words, int32_t result)
 {
     (void)thread, (void)call, (void)words, (void)result;
 }
 
-static const struct gw_sink sink_loading = {.recording = &always, .begin = load_and_begin, .end = nothing};
+static const struct gw_sink sink_loading = {.recording = &always, .begin = load_and_begin, .end = end_loading_call};
 static const struct gw_sink sink_off = {.recording = &never, .begin = load_and_begin, .end = nothing};
 const struct gw_sink *gw_sink = &sink_loading;
 
