@@ -55,8 +55,8 @@ static bool check_buffers(struct gw_buffer_plan *ret_plan)
 {
     char room[32], each[32], needed_text[32];
     uint64_t needed = 0;
-    struct gw_buffer_place memory = {"/dev/shm", gw_space_available("/dev/shm")};
-    struct gw_buffer_place disk = {".", gw_space_available(".")};
+    struct gw_buffer_place memory = {"/dev/shm", gw_space_for_buffers("/dev/shm")};
+    struct gw_buffer_place disk = {".", gw_space_for_buffers(".")};
     gw_format_size(memory.available, room);
     if (gw_buffer_plan(0, gw_possible_cpus(), gw_memory_available(), memory, disk, ret_plan, &needed) != 0)
         return say(PROBLEM, "buffers", "/dev/shm has %s free, %s are needed: enlarge it (docker run --shm-size=1g)",

@@ -2,10 +2,12 @@
 #include "analyzer/cli/cli.h"
 #include "analyzer/cli/verbs.h"
 
+#include <fcntl.h>
 #include <gnu/libc-version.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct verb {
     const char *name, *help;
@@ -55,10 +57,22 @@ static void print_version(void)
            gnu_get_libc_version());
 }
 
+/* A stream that the caller has closed must not become one of our own files; for the program it stays closed. */
+static void occupy_closed_streams(void)
+{
+    int fd;
+    do {
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
 int main(int argc, char **argv)
 {
     const char *names[VERB_COUNT];
     char command[64];
+    occupy_closed_streams();
     if (argc < 2) {
         gw_complain("gpuwitness",
                     "what shall be done? For example `gpuwitness record -- PROGRAM`; see gpuwitness --help");

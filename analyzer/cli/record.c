@@ -104,8 +104,8 @@ static int plan_buffers(struct recording *recording)
     const char *slash = strrchr(output, '/');
     int length = slash == NULL ? 1 : slash == output ? 1 : (int)(slash - output);
     snprintf(parent, sizeof(parent), "%.*s", length, slash == NULL ? "." : output);
-    struct gw_buffer_place memory = {"/dev/shm", gw_space_available("/dev/shm")};
-    struct gw_buffer_place disk = {parent, gw_space_available(parent)};
+    struct gw_buffer_place memory = {"/dev/shm", gw_space_for_buffers("/dev/shm")};
+    struct gw_buffer_place disk = {parent, gw_space_for_buffers(parent)};
 
     int result = gw_buffer_plan(recording->options.buffer_bytes, gw_possible_cpus(), gw_memory_available(), memory,
                                 disk, &recording->plan, &needed);

@@ -1,9 +1,11 @@
 #include "analyzer/session/buffers.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -28,6 +30,29 @@ unsigned gw_possible_cpus(void)
         return last + 1;
     long configured = sysconf(_SC_NPROCESSORS_CONF);
     return configured > 0 ? (unsigned)configured : 1;
+}
+
+/* Buffers are mapped files that several processes write: no good on a file system that is not this machine's alone. */
+static bool is_shared_file_system(const char *path)
+{
+    static const unsigned long shared[] = {
+        0x6969 /* NFS */,        0x0bd00bd0 /* Lustre */, 0x65735546 /* FUSE */,
+        0xff534d42 /* CIFS */,   0xfe534d42 /* SMB2 */,   0x47504653 /* GPFS */,
+        0x19830326 /* BeeGFS */, 0x00c36400 /* Ceph */,   0x01021997 /* 9P */,
+    };
+    struct statfs status;
+    if (statfs(path, &status) != 0)
+        return true;
+    for (size_t i = 0; i < sizeof(shared) / sizeof(shared[0]); i++) {
+        if (((unsigned long)status.f_type & 0xffffffff) == shared[i])
+            return true;
+    }
+    return false;
+}
+
+uint64_t gw_space_for_buffers(const char *path)
+{
+    return is_shared_file_system(path) ? 0 : gw_space_available(path);
 }
 
 uint64_t gw_space_available(const char *path)

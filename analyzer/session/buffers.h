@@ -26,6 +26,9 @@ unsigned gw_possible_cpus(void);
 /* Bytes a caller without privileges can still write below `path`; 0 when it cannot be asked or written. */
 uint64_t gw_space_available(const char *path);
 
+/* The same, but 0 on a network or FUSE file system, where trace buffers cannot lie. */
+uint64_t gw_space_for_buffers(const char *path);
+
 /* Bytes of memory that can be used without swapping; UINT64_MAX when unknown. */
 uint64_t gw_memory_available(void);
 

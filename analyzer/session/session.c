@@ -21,6 +21,8 @@
 /* Socket names have 108 bytes, and LTTng's are up to 50 below its home. */
 #define HOME_MAX_BYTES 56
 
+extern char **environ;
+
 struct gw_session {
     const struct gw_paths *paths;
     char run[PATH_MAX], buffers[PATH_MAX];
@@ -97,6 +99,22 @@ pid_t gw_session_pid(const struct gw_session *session)
     return session->keeper;
 }
 
+/* What the user has set for other recordings (other places of sockets, no waiting at start) is not for this one. */
+static void forget_lttng_settings(void)
+{
+    for (char **entry = environ; *entry != NULL;) {
+        char name[64];
+        size_t length = strcspn(*entry, "=");
+        if (strncmp(*entry, "LTTNG_", 6) != 0 || length >= sizeof(name)) {
+            entry++;
+            continue;
+        }
+        memcpy(name, *entry, length);
+        name[length] = '\0';
+        unsetenv(name); /* moves the later ones up */
+    }
+}
+
 /* In the child: everything of the terminal and of the program's surroundings is left behind. */
 static void become_keeper(const struct gw_session *session, int socket)
 {
@@ -123,6 +141,7 @@ static void become_keeper(const struct gw_session *session, int socket)
     /* A pipe of the user's would otherwise stay open as long as the daemons live. */
     close_range(KEEPER_FD + 1, ~0u, 0);
 
+    forget_lttng_settings();
     setenv("LTTNG_HOME", session->home, 1);
     setenv("LD_PRELOAD", session->paths->border, 1);
     snprintf(fd, sizeof(fd), "%d", KEEPER_FD);

@@ -132,6 +132,14 @@ class Surroundings(Recorded):
         done = self.record("sh", "-c", "cat; echo out; echo err >&2", input=b"given\0bytes")
         self.assertEqual((done.stdout, done.stderr), (b"given\0bytesout\n", b"err\n"))
 
+    def test_closed_streams(self):
+        command = " ".join(f"'{word}'" for word in self.command("sh", "-c", "ls /proc/self/fd; echo $?"))
+        plain = subprocess.run(["sh", "-c", "sh -c 'ls /proc/self/fd; echo $?' <&- 2>&-"], capture_output=True)
+        done = subprocess.run(["sh", "-c", f"{command} <&- 2>&-"], capture_output=True)
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(done.stdout, plain.stdout)
+        self.assertTrue(self.info()["complete"])
+
     def test_environment(self):
         environment = {**os.environ, "EMPTY": "", "SPACES": "a b\nc"}
         plain = subprocess.run(["env", "-0"], capture_output=True, env=environment).stdout.split(b"\0")
@@ -275,7 +283,7 @@ class Events(Recorded):
 
 class SideBySide(Recorded):
     def test_two_recorders(self):
-        first = self.start_ticker(100)
+        first = self.start_ticker(100, env={**os.environ, "LTTNG_HOME": "/nowhere"})
         first_run = self.run_dir
         self.run_dir = self.base / "second"
         second = self.start_ticker(3000)
