@@ -153,7 +153,7 @@ static int repair(struct gw_trace_directory *directory, struct gw_error *error)
         return directory->repaired_path ? 0 : gw_error_set(error, -ENOMEM, "no memory to read the trace");
     }
     const char *temporary = getenv("TMPDIR");
-    char *template = join(temporary && *temporary ? temporary : "/tmp", "gpuwitness-read-XXXXXX");
+    char *template = join(temporary && *temporary ? temporary : P_tmpdir, "gpuwitness-read-XXXXXX");
     if (!template || !mkdtemp(template)) {
         int status =
             gw_error_set(error, template ? -errno : -ENOMEM,
