@@ -210,7 +210,8 @@ void gw_layout_budget(struct gw_page *page)
     }
     gw_format_duration(longest, longest_text);
     if (cut)
-        snprintf(note, sizeof(note), "%zu steps are longer than the axis; the longest takes %s", cut, longest_text);
+        snprintf(note, sizeof(note), "%zu step%s longer than the axis; the longest takes %s", cut,
+                 cut == 1 ? " is" : "s are", longest_text);
     else if (data.devices > 1)
         snprintf(note, sizeof(note), "mean over %" PRIu32 " devices", data.devices);
     gw_page_finish(page, y + 26.0 + CHART_HEIGHT + 44.0, note);

@@ -40,11 +40,8 @@ void gw_page_bold(struct gw_page *page, double x, double y, double w, double h, 
 void gw_page_bar(struct gw_page *page, double x, double y, double w, double h, uint32_t colour, bool hatched,
                  const char *label, double size, double least_px)
 {
-    struct gw_text_style style = {.size = size,
-                                  .colour = gw_colour_of_text_on(colour),
-                                  .align = GW_ALIGN_CENTRE,
-                                  .role = GW_ROLE_BAR_LABEL,
-                                  .cut_middle = true};
+    struct gw_text_style style = {
+        .size = size, .colour = gw_colour_of_text_on(colour), .align = GW_ALIGN_CENTRE, .role = GW_ROLE_BAR_LABEL};
     double room = w - 2.0 * BAR_PADDING;
 
     if (hatched)

@@ -17,7 +17,7 @@
 #define CAPTION_HEIGHT 26.0
 #define AXIS_HEIGHT 26.0
 #define TICK_PX 120.0
-#define LEAST_LABEL_PX 46.0
+#define LEAST_LABEL_PX 54.0
 #define LEAST_ALPHA 0.35 /* of pixels that are hardly covered: seen, but lighter than covered ones */
 #define STEP_LINES_MAX 200u
 
@@ -138,28 +138,31 @@ static void label_bar(const struct gw_page *page, const struct gw_timeline_row *
     }
 }
 
-/* Why on one line and how long on the next, as far as the bar has room; the length alone where there is little. */
+/* Why on one line and how long on the next; fewer words and smaller letters where the bar is narrow. */
 static void draw_gap_label(struct gw_page *page, const struct gw_bar *bar, double y)
 {
     const struct gw_gap *gap = &page->source->budget->gaps[bar->ref];
-    struct gw_text_style style = {GW_SIZE_SMALL,     gw_colour_of_text_on(gw_colour_of_class(gap->cls)),
-                                  GW_ALIGN_CENTRE,   false,
-                                  GW_ROLE_BAR_LABEL, false};
-    const char *why = gw_class_words(gap->cls);
-    double room = bar->w - 8.0, half = GAPS_HEIGHT / 2.0;
+    const char *const words[] = {gw_class_words(gap->cls), gw_short_words_of_class(gap->cls)};
+    const double sizes[] = {GW_SIZE_SMALL, 10.0};
+    struct gw_text_style style = {.colour = gw_colour_of_text_on(gw_colour_of_class(gap->cls)),
+                                  .align = GW_ALIGN_CENTRE,
+                                  .role = GW_ROLE_BAR_LABEL};
+    double room = bar->w - 4.0, half = GAPS_HEIGHT / 2.0;
     char length[GW_UNIT_TEXT];
 
     gw_format_duration((double)(gap->end_ns - gap->begin_ns), length);
-    if (gw_page_text_width(page, length, style.size, false) > room)
-        return;
-    if (gw_page_text_width(page, why, style.size, false) > room)
-        why = gw_short_words_of_class(gap->cls);
-    if (gw_page_text_width(page, why, style.size, false) > room) {
-        gw_scene_text(page->scene, bar->x + 4.0, y, room, GAPS_HEIGHT, &style, length);
+    for (size_t i = 0; i < 4; i++) {
+        const char *why = words[i % 2];
+        style.size = sizes[i / 2];
+        if (gw_page_text_width(page, length, style.size, false) > room ||
+            gw_page_text_width(page, why, style.size, false) > room)
+            continue;
+        gw_scene_text(page->scene, bar->x + 2.0, y + 2.0, room, half - 2.0, &style, why);
+        gw_scene_text(page->scene, bar->x + 2.0, y + half, room, half - 2.0, &style, length);
         return;
     }
-    gw_scene_text(page->scene, bar->x + 4.0, y + 2.0, room, half - 2.0, &style, why);
-    gw_scene_text(page->scene, bar->x + 4.0, y + half, room, half - 2.0, &style, length);
+    if (gw_page_text_width(page, length, style.size, false) <= room)
+        gw_scene_text(page->scene, bar->x + 2.0, y, room, GAPS_HEIGHT, &style, length);
 }
 
 /* Draws the bars of a lane; those cut by the window's edge keep their own length in the label. */

@@ -33,20 +33,29 @@ static const struct argp_option options[] = {
     {0},
 };
 
+/* Reads one number that fills the text from begin up to end. */
+static bool read_number(const char *begin, const char *end, double *ret_number)
+{
+    char text[32], *stop;
+    size_t length = (size_t)(end - begin);
+
+    if (length == 0 || length >= sizeof(text))
+        return false;
+    memcpy(text, begin, length);
+    text[length] = '\0';
+    *ret_number = strtod(text, &stop);
+    return *stop == '\0' && isfinite(*ret_number) && *ret_number >= 0.0;
+}
+
 static error_t take_range(const struct argp_state *state, const char *name, const char *value, double most,
                           double *ret_from, double *ret_to)
 {
-    char *end;
-    double from = strtod(value, &end), to;
+    const char *dots = strstr(value, "..");
 
-    if (end == value || strncmp(end, "..", 2) != 0)
-        return gw_usage_error(state, "--%s wants FROM..TO, not '%s'", name, value);
-    value = end + 2;
-    to = strtod(value, &end);
-    if (end == value || *end != '\0' || !isfinite(from) || !isfinite(to) || from < 0.0 || to < from || to > most)
+    /* Not by strtod up to the dots: it would take "3." of "3..5". */
+    if (!dots || !read_number(value, dots, ret_from) || !read_number(dots + 2, value + strlen(value), ret_to) ||
+        *ret_to < *ret_from || *ret_to > most)
         return gw_usage_error(state, "--%s wants FROM..TO with numbers that rise, not '%s'", name, value);
-    *ret_from = from;
-    *ret_to = to;
     return 0;
 }
 

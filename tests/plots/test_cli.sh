@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# The verb as people use it: files written and named; for each kind of bad input one line and the right status.
+# usage: test_cli.sh GPUWITNESS PROGRAM DIRECTORY
+set -u
+gpuwitness=$1 program=$2 directory=$3
+failures=0
+
+fail() { printf 'FAILED: %s\n' "$1"; failures=$((failures + 1)); }
+
+# expect STATUS PATTERN ARGS…: the verb ends with STATUS and says one line that matches.
+expect() {
+  local status=$1 pattern=$2 said got
+  shift 2
+  said=$("$gpuwitness" plot "$@" 2>&1 >/dev/null)
+  got=$?
+  [ "$got" = "$status" ] || fail "plot $*: status $got, not $status"
+  [ "$(printf '%s\n' "$said" | wc -l)" = 1 ] || fail "plot $*: more than one line: $said"
+  [[ $said =~ $pattern ]] || fail "plot $*: said '$said'"
+}
+
+rm -rf "$directory"
+mkdir -p "$directory"
+"$gpuwitness" record -q --simgpu -o "$directory/run" -- "$program" >/dev/null || fail "recording"
+
+written=$("$gpuwitness" plot "$directory/run" -o "$directory/pictures") || fail "plotting"
+for name in overview timeline budget gaps kernels copies; do
+  [ -s "$directory/pictures/$name.png" ] || fail "$name.png was not written"
+  [[ $written == *"$directory/pictures/$name.png"* ]] || fail "$name.png was not named"
+done
+"$gpuwitness" plot "$directory/run" -o "$directory/one" --only budget --format svg --theme dark --width 1200 >/dev/null ||
+  fail "plotting one"
+[ "$(ls "$directory/one")" = budget.svg ] || fail "--only budget wrote $(ls "$directory/one")"
+"$gpuwitness" plot "$directory/run" -o "$directory/one" --only timeline --steps 3..5 >/dev/null || fail "--steps"
+"$gpuwitness" plot "$directory/run" -o "$directory/one" --only timeline --range 1..2.5 >/dev/null || fail "--range"
+
+expect 1 'no-such-run' "$directory/no-such-run"
+expect 1 'cannot make the directory' "$directory/run" -o "$directory/run/run.json"
+expect 1 'cannot write .*: ' "$directory/run" -o /proc
+expect 2 "no plot 'tmeline'" --only tmeline "$directory/run"
+expect 2 'steps wants' --steps 5..3 "$directory/run"
+expect 2 'steps wants whole numbers' --steps 1.5..3 "$directory/run"
+expect 2 'range wants' --range 1-2 "$directory/run"
+expect 2 'width wants a number' --width 20 "$directory/run"
+expect 2 'scale wants a number' --scale nan "$directory/run"
+expect 2 "no 'neon'" --theme neon "$directory/run"
+expect 2 "no 'gif'" --format gif "$directory/run"
+expect 2 'which run' -o "$directory"
+expect 2 'one run at a time' "$directory/run" "$directory/run"
+
+[ "$failures" = 0 ] && rm -rf "$directory"
+exit "$((failures > 0))"
