@@ -250,6 +250,32 @@ static void test_not_simulated(void **state)
     assert_int_equal(FN(library_12, "cudaGetLastError", void)(), cudaErrorNotSupported);
 }
 
+/* test_cudart.conf makes the second call fail. */
+static void test_injected_fault(void **state)
+{
+    (void)state;
+    void *pinned[3] = {NULL};
+    assert_int_equal(FN(library_12, "cudaHostAlloc", void **, size_t, unsigned)(&pinned[0], 4096, 0), cudaSuccess);
+    assert_int_equal(FN(library_12, "cudaHostAlloc", void **, size_t, unsigned)(&pinned[1], 4096, 0),
+                     cudaErrorMemoryAllocation);
+    assert_null(pinned[1]);
+    assert_int_equal(FN(library_12, "cudaGetLastError", void)(), cudaErrorMemoryAllocation);
+    assert_int_equal(FN(library_12, "cudaHostAlloc", void **, size_t, unsigned)(&pinned[2], 4096, 0), cudaSuccess);
+    assert_int_equal(FN(library_12, "cudaFreeHost", void *)(pinned[0]), cudaSuccess);
+    assert_int_equal(FN(library_12, "cudaFreeHost", void *)(pinned[2]), cudaSuccess);
+}
+
+/* The one error that programs meet on machines without a GPU has the name and text they look for. */
+static void test_error_texts(void **state)
+{
+    (void)state;
+    const char *(*name)(cudaError_t) = (const char *(*)(cudaError_t))find(library_13, "cudaGetErrorName");
+    const char *(*text)(cudaError_t) = (const char *(*)(cudaError_t))find(library_13, "cudaGetErrorString");
+    assert_string_equal(name(cudaErrorNoDevice), "cudaErrorNoDevice");
+    assert_string_equal(text(cudaErrorMemoryAllocation), "out of memory");
+    assert_string_equal(name((cudaError_t)4242), text((cudaError_t)4242));
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3)
@@ -271,6 +297,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_each_library_remembers_its_own_error),
         cmocka_unit_test(test_old_names),
         cmocka_unit_test(test_not_simulated),
+        cmocka_unit_test(test_injected_fault),
+        cmocka_unit_test(test_error_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
