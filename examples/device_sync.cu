@@ -16,6 +16,11 @@ __global__ void backward_spin_ns(unsigned long long duration_ns, float *data)
     spin(duration_ns, data);
 }
 
+__global__ void optimizer_spin_ns(unsigned long long duration_ns, float *data)
+{
+    spin(duration_ns, data);
+}
+
 int main(void)
 {
     float *data;
@@ -34,6 +39,9 @@ int main(void)
             CHECK(cudaGetLastError());
             CHECK(cudaDeviceSynchronize());
         }
+        optimizer_spin_ns<<<BLOCKS, THREADS>>>(90000, data);
+        CHECK(cudaGetLastError());
+        CHECK(cudaDeviceSynchronize());
     }
     CHECK(cudaFree(data));
     printf("device_sync: %d steps\n", STEPS);

@@ -387,8 +387,8 @@ double gw_timeline_panel(struct gw_page *page, const struct gw_timeline_data *da
         const struct gw_link *link = &data->links[i];
         double to_x = fmin(gw_scale_x(&scale, link->to_ns), scale.x + scale.width);
         double from_x = gw_scale_x(&scale, link->from_ns);
-        gw_scene_line(page->scene, from_x, tops[link->from_row] + LANE_HEIGHT, to_x, tops[link->to_row], 0.8,
-                      page->theme->link);
+        gw_scene_line(page->scene, from_x, tops[link->from_row] + row_height(&data->rows[link->from_row]), to_x,
+                      tops[link->to_row], 0.8, page->theme->link);
     }
     for (uint32_t i = 0; i < data->rows_count; i++) {
         double lane_y = tops[i];
