@@ -50,11 +50,25 @@ static bool is_wait(const struct gw_model *model, const struct gw_call *call, ui
            gw_call_class(call->function) == GW_CALL_SYNC;
 }
 
-static void set_host_times(const struct gw_model *model, const struct gw_op *op, struct gw_sequence_event *event)
+static uint32_t host_call(const struct gw_op *op)
 {
-    uint32_t call = op->outer_call != GW_NONE ? op->outer_call : op->call;
-    event->begin_ns = call == GW_NONE ? op->start_ns : model->calls[call].begin_ns;
-    event->end_ns = call == GW_NONE ? op->start_ns : model->calls[call].end_ns;
+    return op->outer_call != GW_NONE ? op->outer_call : op->call;
+}
+
+/* When each operation was enqueued. One whose call is not known was so before it started and before the next one was:
+ * times never go back. NULL when there is no memory. */
+static uint64_t *enqueue_times(const struct gw_model *model, const uint32_t *ops, uint32_t count)
+{
+    uint64_t *times = malloc(((size_t)count + 1) * sizeof(*times));
+    for (uint32_t i = count; times && i-- > 0;) {
+        const struct gw_op *op = &model->ops[ops[i]];
+        uint32_t call = host_call(op);
+        times[i] = call == GW_NONE ? op->start_ns : model->calls[call].begin_ns;
+        if (call == GW_NONE && i + 1 < count && times[i + 1] < times[i]) {
+            times[i] = times[i + 1];
+        }
+    }
+    return times;
 }
 
 int gw_sequence_create(const struct gw_model *model, uint32_t process, struct gw_sequence *ret_sequence)
@@ -68,8 +82,11 @@ int gw_sequence_create(const struct gw_model *model, uint32_t process, struct gw
     for (size_t i = 0; i < model->calls_count; i++) {
         waits += is_wait(model, &model->calls[i], process);
     }
+    uint64_t *enqueued_ns = enqueue_times(model, ops, op_count);
     sequence.events = malloc((op_count + waits + 1) * sizeof(*sequence.events));
-    if (!sequence.events) {
+    if (!sequence.events || !enqueued_ns) {
+        free(sequence.events);
+        free(enqueued_ns);
         return -ENOMEM;
     }
     size_t call = 0;
@@ -77,7 +94,8 @@ int gw_sequence_create(const struct gw_model *model, uint32_t process, struct gw
         struct gw_sequence_event next = {.begin_ns = UINT64_MAX, .op = i};
         const struct gw_op *op = i < op_count ? &model->ops[ops[i]] : NULL;
         if (op) {
-            set_host_times(model, op, &next);
+            next.begin_ns = enqueued_ns[i];
+            next.end_ns = host_call(op) == GW_NONE ? next.begin_ns : model->calls[host_call(op)].end_ns;
         }
         for (; call < model->calls_count && model->calls[call].begin_ns < next.begin_ns && !status; call++) {
             const struct gw_call *wait = &model->calls[call];
@@ -102,6 +120,7 @@ int gw_sequence_create(const struct gw_model *model, uint32_t process, struct gw
     sequence.lane_count = (uint32_t)lanes.count;
     gw_map_clear(&tokens);
     gw_map_clear(&lanes);
+    free(enqueued_ns);
     if (status) {
         gw_sequence_clear(&sequence);
     } else {
