@@ -30,11 +30,27 @@ static unsigned columns(const char *text, size_t length)
     return count;
 }
 
+/* Length of the next piece that may not be broken: a word, and the unit after a number. */
+static size_t piece_length(const char *text)
+{
+    static const char *const units[] = {"%", "ns", "us", "ms", "s"};
+    size_t length = strcspn(text, " ");
+    if (length && text[length] == ' ' && text[length - 1] >= '0' && text[length - 1] <= '9') {
+        const char *next = text + length + 1;
+        size_t after = strcspn(next, " ,.;:)");
+        for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+            if (after == strlen(units[i]) && strncmp(next, units[i], after) == 0)
+                return length + 1 + strcspn(next, " ");
+        }
+    }
+    return length;
+}
+
 void gw_page_wrap(const struct gw_page *page, const char *text, unsigned column, unsigned indent)
 {
     bool fresh = true;
     while (*text) {
-        size_t length = strcspn(text, " ");
+        size_t length = piece_length(text);
         unsigned width = columns(text, length);
         if (!fresh && column + 1 + width > page->width) {
             fprintf(page->out, "\n%*s", (int)indent, "");

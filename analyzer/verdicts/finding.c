@@ -90,8 +90,8 @@ void gw_finding_mark(struct gw_finding *finding, const struct gw_judge *judge, c
         pause = gw_fact_pause_ns(judge, fact, &blocked);
     gw_finding_edit(finding, judge, fact, edit);
     finding->count++;
-    gw_finding_evidence(finding, begin - pause,
-                        edit & (GW_EDIT_DROP | GW_EDIT_QUICK) ? call->end_ns - begin + pause : pause, fact->call);
+    uint64_t inside = edit & ~(GW_EDIT_NO_THINK | GW_EDIT_NO_BLOCK) ? call->end_ns - begin : 0;
+    gw_finding_evidence(finding, begin - pause, inside + pause, fact->call);
 }
 
 void gw_finding_evidence(struct gw_finding *finding, uint64_t t_ns, uint64_t duration_ns, uint32_t call)
@@ -202,7 +202,12 @@ static int store_evidence(const struct gw_finding *finding, const struct gw_judg
 {
     const struct gw_model *model = judge->model;
     for (uint32_t i = 0; i < finding->evidence_count; i++) {
-        char *what = gw_describe_call(judge, finding->calls[i]);
+        char *call = gw_describe_call(judge, finding->calls[i]), *what = NULL;
+        bool pause = !(finding->edits[finding->calls[i]] & (GW_EDIT_DROP | GW_EDIT_QUICK | GW_EDIT_PINNED)) &&
+                     finding->edits[finding->calls[i]] & (GW_EDIT_NO_THINK | GW_EDIT_NO_BLOCK);
+        if (!call || asprintf(&what, "%s%s", pause ? "outside CUDA before " : "", call) < 0)
+            what = NULL;
+        free(call);
         if (!what)
             return -ENOMEM;
         verdict->evidence[verdict->evidence_count++] =

@@ -16,6 +16,26 @@ static double a_step(const struct gw_judge *judge, double count)
     return count / (judge->steps > 0 ? judge->steps : 1);
 }
 
+/* Idle intervals of analysed steps in which the host was busy. */
+static uint64_t count_host_gaps(const struct gw_judge *judge)
+{
+    const struct gw_model *model = judge->model;
+    uint64_t count = 0;
+    for (size_t i = 0, step = 0; i < judge->budget->gaps_count; i++) {
+        const struct gw_gap *gap = &judge->budget->gaps[i];
+        uint32_t process = model->devices[gap->device].process;
+        if (i && gap[-1].device != gap->device)
+            step = 0;
+        while (step < model->steps_count &&
+               (model->steps[step].process < process ||
+                (model->steps[step].process == process && model->steps[step].end_ns <= gap->begin_ns)))
+            step++;
+        count += gap->cls == GW_CLASS_IDLE_HOST && step < model->steps_count && model->steps[step].process == process &&
+                 !model->steps[step].warmup && model->steps[step].begin_ns <= gap->begin_ns;
+    }
+    return count;
+}
+
 int gw_judge_dispatch_bound(struct gw_judge *judge, struct gw_verdict *verdict)
 {
     struct gw_finding finding;
@@ -36,11 +56,8 @@ int gw_judge_dispatch_bound(struct gw_judge *judge, struct gw_verdict *verdict)
         waited += op->start_ns <
                   judge->model->calls[fact->call].begin_ns + 2 * judge->budget->launch_latency_ns + op->error_ns;
     }
-    finding.count = 0; /* pauses are not occurrences: idle intervals they cause are */
-    for (size_t i = 0; i < judge->budget->gaps_count; i++) {
-        const struct gw_gap *gap = &judge->budget->gaps[i];
-        finding.count += gap->cls == GW_CLASS_IDLE_HOST;
-    }
+    if (finding.count)
+        finding.count = count_host_gaps(judge); /* pauses are not occurrences: the idle intervals they cause are */
     ret = gw_finding_conclude(&finding, judge, verdict,
                               "the GPU idles %.3f ms a step while the host is busy between CUDA calls, and %.0f %% of "
                               "the kernels start as soon as they are launched",

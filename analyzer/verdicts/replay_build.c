@@ -370,64 +370,6 @@ static void find_engines(struct builder *b)
     memset(free_ns, 0, 2 * model->devices_count * sizeof *free_ns);
 }
 
-static int compare_u64(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
-}
-
-static uint64_t median(uint64_t *values, size_t count)
-{
-    if (!count)
-        return 0;
-    qsort(values, count, sizeof *values, compare_u64);
-    return values[count / 2];
-}
-
-/* Rates of page-locked copies, the host time of a launch, the launch latency: medians of the run. */
-static int measure_run(struct builder *b)
-{
-    const struct gw_model *model = b->model;
-    size_t room = model->ops_count + 1, count = 0, rates[2] = {0};
-    uint64_t *values = calloc(4 * room, sizeof *values), *rate[2];
-    if (!values)
-        return -ENOMEM;
-    rate[0] = values + 2 * room;
-    rate[1] = values + 3 * room;
-    uint64_t *lags = values + room;
-    size_t lag_count = 0;
-    for (size_t i = 0; i < model->ops_count; i++) {
-        const struct gw_op *op = &model->ops[i];
-        if (op->outer_call == GW_NONE || !gw_op_is_busy(op))
-            continue;
-        const struct gw_call *call = &model->calls[op->outer_call], *inner = &model->calls[op->call];
-        if (op->kind == GW_OP_KERNEL) {
-            values[count++] = call->end_ns - call->begin_ns;
-            if (op->start_ns > call->begin_ns)
-                lags[lag_count++] = op->start_ns - call->begin_ns;
-            continue;
-        }
-        if ((op->kind != GW_OP_H2D && op->kind != GW_OP_D2H) || op->size_bytes < 65536 || op->end_ns == op->start_ns ||
-            inner->detail_kind != GW_DETAIL_COPY || inner->detail == GW_NONE)
-            continue;
-        const struct gw_copy *copy = &model->copies[inner->detail];
-        if ((op->kind == GW_OP_H2D ? copy->src_kind : copy->dst_kind) == GW_HOST_PINNED)
-            rate[op->kind == GW_OP_D2H][rates[op->kind == GW_OP_D2H]++] =
-                op->size_bytes * 1000 / (op->end_ns - op->start_ns); /* bytes a microsecond: MB/s */
-    }
-    for (int k = 0; k < 2; k++) {
-        b->replay->pinned_measured[k] = rates[k] > 0;
-        b->replay->pinned_gbps[k] = rates[k] ? (double)median(rate[k], rates[k]) / 1e3 : GW_PINNED_ASSUMED_GBPS;
-    }
-    b->replay->quick_ns = count ? median(values, count) : 2000;
-    if (lag_count) {
-        qsort(lags, lag_count, sizeof *lags, compare_u64);
-        b->replay->latency_ns = lags[lag_count / 10];
-    }
-    free(values);
-    return 0;
-}
-
 static int add_phases(struct builder *b)
 {
     const struct gw_model *model = b->model;
@@ -546,7 +488,8 @@ int gw_replay_create(const struct gw_host *host, const struct gw_call_ops *call_
     if ((ret = find_window(&b)) < 0 || (ret = allocate(&b)) < 0)
         goto end;
     find_engines(&b);
-    if ((ret = measure_run(&b)) < 0 || (ret = add_nodes(&b)) < 0 || (ret = add_phases(&b)) < 0)
+    if ((ret = gw_replay_measure_run(b.replay)) < 0 || (ret = add_nodes(&b)) < 0 ||
+        (ret = gw_replay_find_noise(b.replay)) < 0 || (ret = add_phases(&b)) < 0)
         goto end;
     b.replay->events_count = (uint32_t)b.events.used;
     *ret_replay = b.replay;
