@@ -16,15 +16,9 @@ struct verb {
 
 static const struct verb verbs[] = {
     {"record", "run a program and record what it does with its GPUs", gw_verb_record},
-#ifdef GW_HAVE_VERB_REPORT
     {"report", "where each step's time goes, and which suspects are guilty", gw_verb_report},
-#endif
-#ifdef GW_HAVE_VERB_PLOT
     {"plot", "PNG timelines and charts", gw_verb_plot},
-#endif
-#ifdef GW_HAVE_VERB_EXPORT
     {"export", "the calls, operations, steps and gaps as files for other tools", gw_verb_export},
-#endif
     {"doctor", "can this machine record, and what would be missed", gw_verb_doctor},
     {"demo", "all of the above on the simulated GPU, no hardware needed", gw_verb_demo},
 };

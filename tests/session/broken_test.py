@@ -9,7 +9,7 @@ import signal
 import subprocess
 import unittest
 
-from harness import MOUNT_NAMESPACE, PATIENCE_S, RECOVER_RUN, TICKER, Recorded, can_mount, descendants, main, processes, wait_until
+from harness import GPUWITNESS, MOUNT_NAMESPACE, PATIENCE_S, RECOVER_RUN, TICKER, Recorded, can_mount, descendants, main, processes, wait_until
 
 
 @unittest.skipUnless(can_mount(), "no private mount namespace with a file system of its own can be made here")
@@ -100,6 +100,22 @@ class Killed(Recorded):
         self.assertEqual({path.name for path in self.run_dir.iterdir()},
                          {"run.json", "trace", "functions.txt", "session.log"})
 
+    def test_report_reads_a_killed_run(self):
+        """The calls of a program that was killed together with everything that recorded it."""
+        example = pathlib.Path(GPUWITNESS).parent.parent / "examples" / "train_loop"
+        process = self.start(str(example), "--steps", "1000000", options=("-q", "--simgpu"))
+        for _ in range(4):
+            self.assertTrue(process.stdout.readline())
+        self.clear_home_later(self.keeper_of(process))
+        for pid in [process.pid, *descendants(process.pid)]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        process.wait(PATIENCE_S)
+        done = subprocess.run([GPUWITNESS, "report", "--json", self.run_dir], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        json.loads(done.stdout)
+        self.assertTrue(self.info()["recovered"])
+
     def test_run_of_a_stranger(self):
         """Recovering ends in removing the buffers: nothing else may be named there."""
         self.run_dir.mkdir()
@@ -153,7 +169,8 @@ class Descendants(Recorded):
         self.assertEqual(self.info()["left_running"], [])
 
     def test_orphan_that_stays(self):
-        process = self.start("sh", "-c", "sleep 1000 >/dev/null 2>&1 & exit 3", options=())
+        process = self.start("sh", "-c", "sleep 1000 >/dev/null 2>&1 & "
+                             "until grep -q sleep /proc/$!/comm; do :; done; exit 3", options=())
         self.assertIn("left 1 process running", process.stderr.readline())
         process.terminate()
         out, err = process.communicate(timeout=PATIENCE_S)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Runs `gpuwitness record` as a user does."""
 import contextlib
+import json
 import os
 import pathlib
 import pty
@@ -123,6 +124,24 @@ class Doctor(Recorded):
         self.assertEqual((done.returncode, done.stderr), (1, ""))
         self.assertRegex(done.stdout, r"PROBLEM +lttng-sessiond +not found: install the package lttng-tools")
         self.assertRegex(done.stdout, r"PROBLEM +recording ")
+
+
+class Installed(Recorded):
+    """The command finds its parts in an installed tree, wherever that is."""
+
+    def test_installed_tree(self):
+        build = pathlib.Path(GPUWITNESS).parent.parent
+        prefix = self.base / "usr local"
+        done = subprocess.run(["cmake", "--install", str(build), "--prefix", str(prefix)], capture_output=True,
+                              text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        command = prefix / "bin" / "gpuwitness"
+        done = subprocess.run([command, "demo", "-o", self.base / "demo"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreater(len(list((self.base / "demo").glob("*.png"))), 0)
+        self.assertEqual(self.info(self.base / "demo" / "run")["device"], "simulated")
+        self.assertIn("SIMULATED GPU", (self.base / "demo" / "report.txt").read_text())
+        json.loads((self.base / "demo" / "report.json").read_text())
 
 
 class Surroundings(Recorded):
