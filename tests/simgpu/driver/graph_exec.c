@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tests/simgpu/driver/graph.h"
+#include "tests/simgpu/engine/clock.h"
 
 struct index_set {
     unsigned *at;
@@ -190,7 +191,8 @@ static struct op *join_new(const struct CUstream_st *stream)
     return join;
 }
 
-static struct op *node_op(const struct exec_node *node, const struct CUstream_st *stream)
+// One launch submits all nodes, at `submit_ns`.
+static struct op *node_op(const struct exec_node *node, const struct CUstream_st *stream, uint64_t submit_ns)
 {
     static const struct work empty = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
     struct device *device = stream->context->device;
@@ -198,6 +200,7 @@ static struct op *node_op(const struct exec_node *node, const struct CUstream_st
         device = node->work.kernel.context->device;
     struct op *op = work_op(node->is_disabled ? &empty : &node->work, device, stream->number);
     op->graph_node = node->id;
+    op->submit_ns = submit_ns;
     if (node->work.type == CU_GRAPH_NODE_TYPE_WAIT_EVENT && IS(node->work.event, MAGIC_EVENT))
         op_after(op, node->work.event->op, CAUSE_EVENT);
     if (node->work.type == CU_GRAPH_NODE_TYPE_EVENT_RECORD && IS(node->work.event, MAGIC_EVENT)) {
@@ -230,6 +233,7 @@ static CUresult launch(CUgraphExec exec, CUstream handle, CUstream otherwise)
     struct op **ops = malloc((exec->count + 1) * sizeof *ops), *begin = join_new(stream), *end = join_new(stream);
     if (!ops)
         abort();
+    const uint64_t submit_ns = clock_now_ns();
     // Launches of one executable graph follow one another.
     op_after(begin, exec->last, CAUSE_GRAPH);
     stream_order(stream, begin);
@@ -237,7 +241,7 @@ static CUresult launch(CUgraphExec exec, CUstream handle, CUstream otherwise)
     op_after(end, begin, CAUSE_STREAM);
     for (unsigned i = 0; i < exec->count; i++) {
         const struct exec_node *node = &exec->nodes[i];
-        ops[i] = node_op(node, stream);
+        ops[i] = node_op(node, stream, submit_ns);
         if (!node->before_count)
             op_after(ops[i], begin, CAUSE_STREAM);
         for (unsigned j = 0; j < node->before_count; j++)
