@@ -178,3 +178,14 @@ uint64_t gw_host_blocked_ns(const struct gw_host *host, uint32_t thread, uint64_
         walk_outside(host, thread, begin_ns, end_ns, add_blocked, &sum);
     return sum.ns;
 }
+
+bool gw_host_slept(const struct gw_host *host, uint32_t thread, uint64_t begin_ns, uint64_t end_ns)
+{
+    bool preempted = false, slept = false;
+    for (size_t i = first_gap_ending_after(host, thread, begin_ns);
+         i < host->thread_gaps[thread + 1] && host->model->thread_gaps[i].begin_ns < end_ns; i++) {
+        preempted |= host->model->thread_gaps[i].involuntary_switches > 0;
+        slept |= host->model->thread_gaps[i].voluntary_switches > 0;
+    }
+    return slept || !preempted;
+}

@@ -34,4 +34,8 @@ void gw_host_walk(const struct gw_host *host, uint32_t thread, uint64_t begin_ns
 /* Nanoseconds off the CPU of a thread in [begin_ns, end_ns), which lies outside calls. */
 uint64_t gw_host_blocked_ns(const struct gw_host *host, uint32_t thread, uint64_t begin_ns, uint64_t end_ns);
 
+/* False when all that a thread's gap records in [begin_ns, end_ns) tell of is preemption: it was kept off the CPU but
+ * did not go to sleep. */
+bool gw_host_slept(const struct gw_host *host, uint32_t thread, uint64_t begin_ns, uint64_t end_ns);
+
 #endif

@@ -38,7 +38,7 @@ struct gw_judge {
     bool lost;                                         /* events were lost within the analysed steps */
     double launch_wait_share;                          /* of launches that returned after their kernel */
     struct gw_replay *replay;                          /* NULL: none, or it does not reproduce the measured steps */
-    double replay_mean_ns;                             /* of the unchanged replay */
+    double replay_mean_ns;                             /* of the unchanged replay, without noise */
     double replay_error_percent;                       /* negative: no replay was made */
     uint64_t *explained_ns; /* by step: the most that one confirmed verdict makes it longer than usual */
 };

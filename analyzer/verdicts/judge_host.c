@@ -16,11 +16,13 @@ static double a_step(const struct gw_judge *judge, double count)
     return count / (judge->steps > 0 ? judge->steps : 1);
 }
 
-/* Idle intervals of analysed steps in which the host was busy. */
-static uint64_t count_host_gaps(const struct gw_judge *judge)
+/* Idle intervals of analysed steps in which the host was busy: how many, and the longest as evidence. A thread's own
+ * pauses would not do: with several threads the longest belong to one whose turn it was not. */
+static void take_host_gaps(const struct gw_judge *judge, struct gw_finding *finding)
 {
     const struct gw_model *model = judge->model;
-    uint64_t count = 0;
+    finding->count = 0;
+    finding->evidence_count = 0;
     for (size_t i = 0, step = 0; i < judge->budget->gaps_count; i++) {
         const struct gw_gap *gap = &judge->budget->gaps[i];
         uint32_t process = model->devices[gap->device].process;
@@ -30,10 +32,13 @@ static uint64_t count_host_gaps(const struct gw_judge *judge)
                (model->steps[step].process < process ||
                 (model->steps[step].process == process && model->steps[step].end_ns <= gap->begin_ns)))
             step++;
-        count += gap->cls == GW_CLASS_IDLE_HOST && step < model->steps_count && model->steps[step].process == process &&
-                 !model->steps[step].warmup && model->steps[step].begin_ns <= gap->begin_ns;
+        if (gap->cls != GW_CLASS_IDLE_HOST || step == model->steps_count || model->steps[step].process != process ||
+            model->steps[step].warmup || model->steps[step].begin_ns > gap->begin_ns)
+            continue;
+        finding->count++;
+        if (gap->call != GW_NONE)
+            gw_finding_evidence(finding, gap->begin_ns, gap->end_ns - gap->begin_ns, gap->call);
     }
-    return count;
 }
 
 int gw_judge_dispatch_bound(struct gw_judge *judge, struct gw_verdict *verdict)
@@ -57,7 +62,7 @@ int gw_judge_dispatch_bound(struct gw_judge *judge, struct gw_verdict *verdict)
                   judge->model->calls[fact->call].begin_ns + 2 * judge->budget->launch_latency_ns + op->error_ns;
     }
     if (finding.count)
-        finding.count = count_host_gaps(judge); /* pauses are not occurrences: the idle intervals they cause are */
+        take_host_gaps(judge, &finding); /* pauses are not occurrences: the idle intervals they cause are */
     ret = gw_finding_conclude(&finding, judge, verdict,
                               "the GPU idles %.3f ms a step while the host is busy between CUDA calls, and %.0f %% of "
                               "the kernels start as soon as they are launched",
@@ -143,7 +148,7 @@ static bool is_handover(const struct gw_judge *judge, const struct gw_fact *fact
 static int judge_sleep(struct gw_judge *judge, struct gw_verdict *verdict, bool head)
 {
     struct gw_finding finding;
-    double asleep_ns = 0;
+    double asleep_ns = 0, preempted_ns = 0;
     int ret = gw_finding_init(&finding, judge);
     if (ret < 0)
         return ret;
@@ -155,13 +160,20 @@ static int judge_sleep(struct gw_judge *judge, struct gw_verdict *verdict, bool 
         gw_fact_pause_ns(judge, fact, &blocked);
         if (blocked < SLEEP_LEAST_NS || is_handover(judge, fact) || is_step_head(judge, fact) != head)
             continue;
+        const struct gw_call *call = &judge->model->calls[fact->call];
+        if (!gw_host_slept(&judge->host, call->thread, judge->model->calls[before->call].end_ns, call->begin_ns)) {
+            preempted_ns += (double)blocked;
+            continue;
+        }
         asleep_ns += (double)blocked;
         gw_finding_mark(&finding, judge, fact, GW_EDIT_NO_BLOCK);
     }
     ret = gw_finding_conclude(&finding, judge, verdict,
-                              head ? "the dispatching thread sleeps %.3f ms a step before the step's first work"
-                                   : "the dispatching thread sleeps %.3f ms within a step",
-                              a_step(judge, asleep_ns) / 1e6);
+                              head ? "the dispatching thread sleeps %.3f ms a step before the step's first work, and "
+                                     "other programs take its CPU for %.3f ms"
+                                   : "the dispatching thread sleeps %.3f ms within a step, and other programs take its "
+                                     "CPU for %.3f ms",
+                              a_step(judge, asleep_ns) / 1e6, a_step(judge, preempted_ns) / 1e6);
     gw_finding_release(&finding);
     return ret;
 }

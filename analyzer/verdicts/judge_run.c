@@ -33,8 +33,9 @@ static double median(const double *values, const struct gw_model *model, double 
     return count ? scratch[count / 2] : 0;
 }
 
-/* What each step costs the devices: their idle time in it, and the time of the operations it enqueued. A host that runs
- * ahead makes steps long or short without costing anything, so their length on the host will not do. */
+/* What each step costs the devices: their idle time in it, and the time of the operations it enqueued, less what the
+ * replay takes for noise. A host that runs ahead makes steps long or short without costing anything, so their length on
+ * the host will not do. */
 static void measure_costs(const struct gw_judge *judge, double *costs)
 {
     const struct gw_model *model = judge->model;
@@ -52,6 +53,10 @@ static void measure_costs(const struct gw_judge *judge, double *costs)
             if (gw_op_is_busy(op))
                 costs[fact->step] += (double)(op->end_ns - op->start_ns) / devices;
         }
+        uint32_t node = judge->replay ? judge->replay->node_of_call[fact->call] : GW_NONE;
+        if (fact->step != GW_NONE && node != GW_NONE)
+            costs[fact->step] -=
+                (double)(judge->replay->nodes[node].own_noise_ns + judge->replay->nodes[node].lag_noise_ns);
     }
 }
 

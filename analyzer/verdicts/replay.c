@@ -123,9 +123,9 @@ static void run_node(struct state *now, uint32_t index)
     now->process_busy[process] = max_u64(busy, ops_end);
     uint64_t end = max_u64(begin, waited_until(now, node, ops_end, busy)) + node->own_ns;
     if (edit & GW_EDIT_QUICK)
-        end = begin + min_u64(node->own_ns, now->replay->quick_ns) + node->noise_ns;
+        end = begin + min_u64(node->own_ns, now->replay->quick_ns);
     if (edit & GW_EDIT_DROP)
-        end = begin + node->noise_ns;
+        end = begin;
     now->node_begin[index] = begin;
     now->node_end[index] = end;
     now->thread_end[node->thread] = end;

@@ -43,7 +43,9 @@ struct gw_replay_node {
     uint64_t begin_ns;             /* as measured */
     uint64_t think_ns, blocked_ns; /* outside CUDA before it, on and off the CPU */
     uint64_t own_ns;               /* in the call itself, after what it waited for */
-    uint64_t noise_ns;             /* of it, beyond what such a call usually takes: stays when the call is mended */
+    /* What is beyond the usual for such calls, the machine's doing: of own_ns, and of the lag and duration of the first
+     * operation. */
+    uint64_t own_noise_ns, lag_noise_ns, duration_noise_ns;
     uint64_t handed_ns;            /* from the end of the call of another thread that woke this one */
     uint32_t call, thread;
     uint32_t handed_by; /* node, or GW_NONE */
@@ -88,6 +90,9 @@ void gw_replay_destroy(struct gw_replay *replay);
 /* Steps of gw_replay_create: the usual times and rates of the run; what of each call is noise. 0 or -ENOMEM. */
 int gw_replay_measure_run(struct gw_replay *replay);
 int gw_replay_find_noise(struct gw_replay *replay);
+
+/* Takes the noise out of the graph, once: savings compare two replays without it. */
+void gw_replay_take_out_noise(struct gw_replay *replay);
 
 /* Runs the graph with edits (one byte for each call of the model, GW_EDIT_*; NULL: unchanged). Stores the mean step in
  * *ret_mean_ns and, when ret_steps_ns is not NULL, the length of each of replay->steps steps there. Returns 0 or

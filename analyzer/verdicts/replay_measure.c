@@ -73,66 +73,90 @@ int gw_replay_measure_run(struct gw_replay *replay)
 
 /* ---- noise ---- */
 
-struct usual {
-    uint64_t own_ns, lag_ns;
+/* What of a node can be noisy. */
+enum part { PART_OWN = 0, PART_LAG, PART_DURATION, PART_COUNT };
+
+struct sample {
+    uint64_t ns[PART_COUNT];
     uint32_t function;
 };
 
 static int compare_function(const void *left, const void *right)
 {
-    const struct usual *a = left, *b = right;
+    const struct sample *a = left, *b = right;
     return a->function < b->function ? -1 : a->function > b->function;
 }
 
-static uint64_t first_lag(const struct gw_replay *replay, const struct gw_replay_node *node)
+static struct sample sample_of(const struct gw_replay *replay, const struct gw_replay_node *node)
 {
-    return node->op_count ? replay->ops[node->op_first].lag_ns : 0;
+    struct sample sample = {{node->own_ns, 0, 0}, replay->host->model->calls[node->call].function};
+    if (node->op_count) {
+        sample.ns[PART_LAG] = replay->ops[node->op_first].lag_ns;
+        sample.ns[PART_DURATION] = replay->ops[node->op_first].duration_ns;
+    }
+    return sample;
 }
 
-static uint64_t excess(uint64_t ns, uint64_t usual_ns, uint64_t bytes)
+static uint64_t excess(uint64_t ns, uint64_t usual_ns, uint64_t bytes_ns)
 {
-    uint64_t limit = NOISE_LEAST_NS + NOISE_FACTOR * usual_ns + bytes;
+    uint64_t limit = NOISE_LEAST_NS + NOISE_FACTOR * usual_ns + bytes_ns;
     return ns > limit ? ns - limit : 0;
+}
+
+static void find_usual(struct sample *samples, size_t count, uint64_t *scratch, uint64_t (*usual)[PART_COUNT])
+{
+    qsort(samples, count, sizeof *samples, compare_function);
+    for (size_t from = 0, to; from < count; from = to) {
+        for (to = from; to < count && samples[to].function == samples[from].function;)
+            to++;
+        for (int part = 0; part < PART_COUNT && samples[from].function < GW_FUNCTION_COUNT; part++) {
+            for (size_t i = from; i < to; i++)
+                scratch[i - from] = samples[i].ns[part];
+            usual[samples[from].function][part] = median(scratch, to - from);
+        }
+    }
 }
 
 int gw_replay_find_noise(struct gw_replay *replay)
 {
     const struct gw_model *model = replay->host->model;
-    struct usual *items = calloc(replay->nodes_count + 1, sizeof *items);
-    uint64_t *own = calloc(2 * replay->nodes_count + 2, sizeof *own);
-    uint64_t *usual = calloc(2 * GW_FUNCTION_COUNT, sizeof *usual), *lag = own ? own + replay->nodes_count + 1 : NULL;
+    struct sample *samples = calloc(replay->nodes_count + 1, sizeof *samples);
+    uint64_t *scratch = calloc(replay->nodes_count + 1, sizeof *scratch);
+    uint64_t(*usual)[PART_COUNT] = calloc(GW_FUNCTION_COUNT, sizeof *usual);
     int ret = -ENOMEM;
-    if (!items || !own || !usual)
+    if (!samples || !scratch || !usual)
         goto end;
     for (size_t i = 0; i < replay->nodes_count; i++)
-        items[i] = (struct usual){replay->nodes[i].own_ns, first_lag(replay, &replay->nodes[i]),
-                                  model->calls[replay->nodes[i].call].function};
-    qsort(items, replay->nodes_count, sizeof *items, compare_function);
-    for (size_t from = 0, to; from < replay->nodes_count; from = to) {
-        for (to = from; to < replay->nodes_count && items[to].function == items[from].function; to++) {
-            own[to - from] = items[to].own_ns;
-            lag[to - from] = items[to].lag_ns;
-        }
-        if (items[from].function >= GW_FUNCTION_COUNT)
-            continue;
-        usual[2 * items[from].function] = median(own, to - from);
-        usual[2 * items[from].function + 1] = median(lag, to - from);
-    }
+        samples[i] = sample_of(replay, &replay->nodes[i]);
+    find_usual(samples, replay->nodes_count, scratch, usual);
     for (size_t i = 0; i < replay->nodes_count; i++) {
         struct gw_replay_node *node = &replay->nodes[i];
-        uint32_t function = model->calls[node->call].function;
-        enum gw_call_class cls = gw_call_class((uint16_t)function);
-        if (function >= GW_FUNCTION_COUNT || (cls != GW_CALL_COPY && cls != GW_CALL_SYNC))
+        struct sample sample = sample_of(replay, node);
+        enum gw_call_class cls = gw_call_class((uint16_t)sample.function);
+        if (sample.function >= GW_FUNCTION_COUNT || (cls != GW_CALL_COPY && cls != GW_CALL_SYNC))
             continue;
         /* Two bytes a nanosecond are slower than any staging: large copies may take their time. */
-        uint64_t bytes = node->op_count ? model->ops[replay->ops[node->op_first].op].size_bytes / 2 : 0;
-        node->noise_ns = excess(node->own_ns, usual[2 * function], bytes) +
-                         excess(first_lag(replay, node), usual[2 * function + 1], bytes);
+        uint64_t bytes_ns = node->op_count ? model->ops[replay->ops[node->op_first].op].size_bytes / 2 : 0;
+        node->own_noise_ns = excess(sample.ns[PART_OWN], usual[sample.function][PART_OWN], bytes_ns);
+        node->lag_noise_ns = excess(sample.ns[PART_LAG], usual[sample.function][PART_LAG], bytes_ns);
+        node->duration_noise_ns = excess(sample.ns[PART_DURATION], usual[sample.function][PART_DURATION], bytes_ns);
     }
     ret = 0;
 end:
-    free(items);
-    free(own);
+    free(samples);
+    free(scratch);
     free(usual);
     return ret;
+}
+
+void gw_replay_take_out_noise(struct gw_replay *replay)
+{
+    for (size_t i = 0; i < replay->nodes_count; i++) {
+        struct gw_replay_node *node = &replay->nodes[i];
+        node->own_ns -= node->own_noise_ns;
+        if (!node->op_count)
+            continue;
+        replay->ops[node->op_first].lag_ns -= node->lag_noise_ns;
+        replay->ops[node->op_first].duration_ns -= node->duration_noise_ns;
+    }
 }

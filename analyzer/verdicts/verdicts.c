@@ -17,6 +17,28 @@ static const struct suspect {
 
 #define SUSPECT_COUNT (sizeof suspects / sizeof *suspects)
 
+/* Why a suspect of which nothing was seen is not ruled out by that: the recorder does not look. NULL when it does. */
+static const char *blind_to(const struct gw_model *model, const char *id)
+{
+    static const struct {
+        const char *id, *why;
+        uint32_t unseen;
+    } blind[] = {
+        {"recompile", "the trace's recorder does not record loads of modules: record with gpuwitness", GW_UNSEEN_LOADS},
+        {"compile-warmup", "the trace's recorder does not record loads of modules: record with gpuwitness",
+         GW_UNSEEN_LOADS},
+        {"input-starved", "the trace's recorder does not tell whether a thread sleeps: record with gpuwitness",
+         GW_UNSEEN_CPU_TIME},
+        {"host-blocked", "the trace's recorder does not tell whether a thread sleeps: record with gpuwitness",
+         GW_UNSEEN_CPU_TIME},
+    };
+    for (size_t i = 0; i < sizeof blind / sizeof *blind; i++) {
+        if (model->run.unseen & blind[i].unseen && strcmp(blind[i].id, id) == 0)
+            return blind[i].why;
+    }
+    return NULL;
+}
+
 static int judge_suspect(struct gw_judge *judge, const struct suspect *suspect, struct gw_verdict *verdict)
 {
     *verdict = (struct gw_verdict){.id = suspect->id, .suspect = suspect->words, .state = GW_UNKNOWN};
@@ -26,6 +48,11 @@ static int judge_suspect(struct gw_judge *judge, const struct suspect *suspect, 
     if (!judge->budget->analysed_steps)
         return gw_verdict_unknown(verdict, "no repeating steps were found to judge");
     int ret = suspect->judge(judge, verdict);
+    const char *why = blind_to(judge->model, suspect->id);
+    if (ret == 0 && verdict->state == GW_RULED_OUT && why) {
+        verdict->bound_ms = 0;
+        return gw_verdict_unknown(verdict, "%s", why);
+    }
     if (ret == 0 && verdict->state == GW_CONFIRMED && !(verdict->fix = strdup(suspect->fix)))
         ret = -ENOMEM;
     return ret;
