@@ -206,6 +206,10 @@ struct gw_step {
     bool warmup;
 };
 
+/* What the recorder never records, so that its absence from the model says nothing. */
+#define GW_UNSEEN_LOADS 0x1u    /* loads of modules and libraries by the driver */
+#define GW_UNSEEN_CPU_TIME 0x2u /* whether a thread outside CUDA was on the CPU */
+
 struct gw_run_info {
     char *path;
     char **command;                         /* NULL-terminated */
@@ -217,6 +221,7 @@ struct gw_run_info {
     uint64_t begin_ns, end_ns;  /* of the trace */
     int64_t realtime_offset_ns; /* CLOCK_REALTIME − CLOCK_MONOTONIC */
     uint64_t discarded_events;
+    uint32_t unseen; /* GW_UNSEEN_*; 0 for recordings of our own */
 };
 
 #define GW_ARRAY(type, name)                                                                                           \

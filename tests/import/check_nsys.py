@@ -71,7 +71,8 @@ def current(path):
             "op graph 9410 9480 stream 7 bytes 0 call 5", "range 900 9800 51 epoch", "range 950 2000 51 inner",
             "device 0 name NVIDIA A100", "device 1 name NVIDIA H100", "device 0 kernel_ns 1170", "device 0 comm_ns 300",
             "device 1 memset_ns 100", "device 0 copy_ns 340", f"device 0 idle_ns {9950 - 100 - 1170 - 300 - 340}",
-            "coverage 2 cudaThingOfTomorrow_v99000: 1 calls of unknown function",
+            "coverage 3 unknown function: 1 calls of cudaThingOfTomorrow_v99000, which this version does not know: taken as "
+            "other calls",
             "coverage 3 damaged events: 1 events lack a field that their kind must have, and were skipped"}
 
 

@@ -9,11 +9,12 @@
 #include "analyzer/model/import/tie.h"
 #include "shim/api/functions.h"
 
+#define UNKNOWN_SAID_MAX 8u
 #define ITEMS_MAX ((size_t)GW_NONE - 1)
 
 int gw_assembly_init(struct gw_assembly *assembly, enum gw_correlation_scope scope)
 {
-    *assembly = (struct gw_assembly){.scope = scope};
+    *assembly = (struct gw_assembly){.scope = scope, .unseen = GW_UNSEEN_CPU_TIME};
     assembly->builder.model = calloc(1, sizeof(*assembly->builder.model));
     return assembly->builder.model ? 0 : -ENOMEM;
 }
@@ -146,23 +147,24 @@ int gw_assembly_add_coverage(struct gw_assembly *assembly, uint32_t kind, const 
     return 0;
 }
 
+/* A few names of functions that this version does not know; a damaged trace may have any number. */
 static int say_unknown_functions(struct gw_assembly *assembly)
 {
-    for (size_t i = 0; i < assembly->unknown_names_count; i++) {
+    int status = 0;
+    for (size_t i = 0; i < assembly->unknown_names_count && i < UNKNOWN_SAID_MAX && !status; i++) {
         const char *name = assembly->unknown_names[i];
-        char detail[64];
         const uint32_t *calls = gw_map_find(&assembly->unknown_functions, XXH3_64bits(name, strlen(name)), 0);
-        snprintf(detail, sizeof(detail), "%u calls of unknown function", calls ? *calls : 0);
-        if (gw_assembly_add_coverage(assembly, GW_COVERAGE_NOT_WRAPPED, name, detail)) {
-            return -ENOMEM;
-        }
+        char detail[256];
+        snprintf(detail, sizeof(detail), "%u calls of %.100s, which this version does not know: taken as other calls",
+                 calls ? *calls : 0, name);
+        status = gw_assembly_add_coverage(assembly, GW_COVERAGE_DISABLED, "unknown function", detail);
     }
-    return 0;
+    return status;
 }
 
 static int say_missing(struct gw_assembly *assembly, const char *tool, size_t untied)
 {
-    char detail[256], count[32];
+    char detail[256];
     int status = 0;
     snprintf(detail, sizeof(detail), "%s does not record it: all time outside CUDA calls counts as busy host", tool);
     status = gw_assembly_add_coverage(assembly, GW_COVERAGE_DISABLED, "thread CPU time", detail);
@@ -171,8 +173,11 @@ static int say_missing(struct gw_assembly *assembly, const char *tool, size_t un
                  tool);
         status = gw_assembly_add_coverage(assembly, GW_COVERAGE_DISABLED, "contents of copies", detail);
     }
+    if (!status && (assembly->unseen & GW_UNSEEN_LOADS)) {
+        snprintf(detail, sizeof(detail), "%s does not record them: compilation cannot be told", tool);
+        status = gw_assembly_add_coverage(assembly, GW_COVERAGE_DISABLED, "loads of modules", detail);
+    }
     if (!status && untied) {
-        snprintf(count, sizeof(count), "%zu", untied);
         snprintf(detail, sizeof(detail),
                  "%zu GPU operations without the call that enqueued them, mostly enqueued before recording began",
                  untied);
@@ -201,6 +206,7 @@ int gw_assembly_finish(struct gw_assembly *assembly, const char *tool, struct gw
         return status;
     }
     model->timing = GW_TIMING_CUPTI;
+    model->run.unseen = assembly->unseen;
     model->run.finished = true;
     *ret_model = model;
     assembly->builder.model = NULL;

@@ -41,6 +41,7 @@ struct gw_assembly {
     struct gw_map unknown_functions; /* hash of a name, 0 → how many calls; names in unknown_names */
     char **unknown_names;
     size_t unknown_names_count;
+    uint32_t unseen;         /* GW_UNSEEN_* of the format; a reader may add to it */
     uint64_t skipped_events; /* events that lacked what their kind must have */
 };
 

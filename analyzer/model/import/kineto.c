@@ -451,6 +451,7 @@ int gw_kineto_finish(struct gw_kineto *self, struct gw_model **ret_model)
         return gw_error_set(self->error, -ENODATA, "%s: JSON without a list traceEvents: no PyTorch profiler trace",
                             self->path);
     }
+    self->assembly.unseen |= GW_UNSEEN_LOADS; /* of the driver's functions it records launches only */
     int status = gw_kineto_apply_labels(&self->assembly.builder, &self->labels);
     status = status ? status : gw_assembly_finish(&self->assembly, TOOL, &model);
     status = status ? status : fill_run(self, model);
