@@ -1,12 +1,16 @@
 #include "tests/simgpu/test_support.h"
 
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/simgpu/call.h"
+
 static char folder[] = "simgpu-test-XXXXXX", truth_path[256];
 static CUmodule module;
+static sem_t gate;
 
 static void remove_folder(void)
 {
@@ -63,6 +67,24 @@ void support_spin(const char *name, unsigned blocks, uint64_t duration_ns, CUstr
     OK(cuLaunchKernel(support_kernel(full), blocks, 1, 1, 32, 1, 1, 0, stream, parameters, NULL));
 }
 
+static void wait_at_gate(void *unused)
+{
+    (void)unused;
+    while (sem_wait(&gate) != 0) {
+    }
+}
+
+void support_close_gate(CUstream stream)
+{
+    assert_int_equal(sem_init(&gate, 0, 0), 0);
+    OK(cuLaunchHostFunc(stream, wait_at_gate, NULL));
+}
+
+void support_open_gate(void)
+{
+    assert_int_equal(sem_post(&gate), 0);
+}
+
 // Splits a row without quotes into its fields, empty ones too.
 static unsigned split(char *line, char *field[12])
 {
@@ -112,6 +134,19 @@ unsigned support_op_count(const char *name)
 {
     struct logged_op op;
     return find_op(name, &op);
+}
+
+void support_expect_after(const struct logged_op *op, const struct logged_op *before, const char *cause)
+{
+    double latency_ns;
+    assert_int_equal(simgpu_config_number("launch_latency_ns", &latency_ns), 0);
+    const uint64_t earliest_ns = op->submit_ns + (uint64_t)latency_ns;
+    if (before->end_ns <= earliest_ns) {
+        assert_int_equal(op->start_ns, earliest_ns);
+        return;
+    }
+    assert_int_equal(op->start_ns, before->end_ns);
+    assert_string_equal(op->cause, cause);
 }
 
 struct logged_call support_call(const char *name)

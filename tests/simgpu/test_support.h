@@ -39,10 +39,17 @@ CUfunction support_kernel(const char *name);
 // Launches a kernel named NAME_spin_ns of `blocks` blocks of 32 threads for `duration_ns`.
 void support_spin(const char *name, unsigned blocks, uint64_t duration_ns, CUstream stream);
 
+// Holds a stream until support_open_gate; one stream at a time.
+void support_close_gate(CUstream stream);
+void support_open_gate(void);
+
 // The latest operation of that name (or, where it starts with '=', of that kind) in the log. Fails without one.
 struct logged_op support_op(const char *name);
 // The latest call of that name.
 struct logged_call support_call(const char *name);
+// `op` must have started when `before` ended, for the given cause; or, where this thread was too slow to submit it
+// before that, after the launch latency that is configured.
+void support_expect_after(const struct logged_op *op, const struct logged_op *before, const char *cause);
 // How many operations have that name or "=kind".
 unsigned support_op_count(const char *name);
 
