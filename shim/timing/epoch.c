@@ -85,6 +85,7 @@ static bool calibrate(struct gw_epoch *epoch, const struct gw_driver *driver)
         return false;
     base = t0;
     double low = 0, high = (double)(t1 - t0), narrow_low = low, narrow_high = high;
+    uint64_t round_trip_ns = t1 - t0;
 
     for (unsigned i = 0; i < PROBES; i++) {
         double distance;
@@ -92,6 +93,8 @@ static bool calibrate(struct gw_epoch *epoch, const struct gw_driver *driver)
         if (record_and_spin(epoch, driver, epoch->probe[0], &t0, &t1) != 0 ||
             distance_ns(driver, event, epoch->probe[0], &distance) != 0)
             return false;
+
+        round_trip_ns = t1 - t0 < round_trip_ns ? t1 - t0 : round_trip_ns;
 
         double probe_low = (double)(t0 - base) - distance, probe_high = (double)(t1 - base) - distance;
 
@@ -117,6 +120,7 @@ static bool calibrate(struct gw_epoch *epoch, const struct gw_driver *driver)
     epoch->base_ns = base;
     epoch->host_ns = host;
     epoch->error_ns = (uint64_t)(high - host > host - low ? high - host : host - low);
+    epoch->round_trip_ns = round_trip_ns;
     epoch->made_ns = base;
     epoch->valid = true;
     return true;

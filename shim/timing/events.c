@@ -122,6 +122,7 @@ static void *before(const struct gw_stream *stream)
         gw_poller_untimed(1, "more operations in flight than the pool holds");
         return NULL;
     }
+    pair->before_ns = gw_now_ns();
     if (driver->cuEventRecord(pair->start, stream->raw) != 0) {
         put_free(pool, pair);
         return NULL;
@@ -136,15 +137,17 @@ static void after(void *operation, const struct gw_thread *thread, const struct 
     struct gw_pool *pool = pair->pool;
     const struct gw_driver *driver = gw_driver();
 
-    pair->not_after_ns = info->form->blocking ? gw_now_ns() : UINT64_MAX;
+    pair->returned_ns = gw_now_ns();
+    pair->blocking = info->form->blocking;
     if (result != 0 || !driver || driver->cuEventRecord(pair->end, call->stream->raw) != 0) {
         put_free(pool, pair);
         return;
     }
+    pair->after_ns = gw_now_ns();
     pair->call = thread->call;
     pair->where = GW_WHERE(gw_tracer.pid, call->stream->device, info->driver_op - 1, call->flags & GW_SITE_OP_INDEX, 0);
     pair->stream = call->stream->handle;
-    pair->not_before_ns = call->begin_ns;
+    pair->begin_ns = call->begin_ns;
     pair->next = NULL;
     pthread_mutex_lock(&pool->lock);
     bool dead = pool->dead;

@@ -16,8 +16,10 @@ struct gw_pair {
     gw_handle start, end;
     struct gw_pool *pool;
     uint64_t call, where, stream;
-    uint64_t not_before_ns,
-        not_after_ns; // what the host knows: entry of the call, return of a blocking one or UINT64_MAX
+    // Host clock: before the start event was recorded, at the entry of the driver's call, after its return, after
+    // the end event was recorded.
+    uint64_t before_ns, begin_ns, returned_ns, after_ns;
+    bool blocking; // the call returned when the operation was over
     struct gw_pair *next;
 };
 
@@ -31,6 +33,7 @@ struct gw_epoch {
     double host_ns; // of event[current], from the clock's reading base_ns on
     uint64_t base_ns;
     uint64_t error_ns, floor_ns, made_ns;
+    uint64_t round_trip_ns; // of the quickest probe: from recording an event to seeing it complete
 };
 
 struct gw_pool {

@@ -11,6 +11,7 @@
 #define POLL_NS 1000000
 #define FLUSH_MAX_NS 50000000u
 #define EVENT_RESOLUTION_NS 500u // documented for cuEventElapsedTime
+#define WAKE_UP_NS 50000u        // how much later than its copy's end a blocking call is taken to return at most
 #define BLOCKED_MAX 16u
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -38,20 +39,43 @@ static bool is_blocked(const struct blocked *blocked, uint64_t stream)
     return false;
 }
 
+/*
+ * What the two events say about the operation between them. Each event is a submission of its own: on a busy stream it
+ * happens where the operation begins or ends, on an idle one a constant latency after it was submitted, which is
+ * earlier than the operation's start by the distance of the two submissions, or later than its end by as much. An event
+ * that happened within a probe's round trip of its submission is taken to be of the second sort.
+ */
 static void emit(const struct gw_pool *pool, const struct gw_driver *driver, const struct gw_pair *pair)
 {
-    uint64_t start_ns, end_ns;
+    const struct gw_epoch *epoch = &pool->epoch;
+    uint64_t latency_ns = epoch->round_trip_ns + epoch->error_ns;
+    uint64_t start_ns, end_ns, start_error_ns = 0, end_error_ns = 0;
 
-    if (gw_epoch_time(&pool->epoch, driver, pair->start, &start_ns) != 0 ||
-        gw_epoch_time(&pool->epoch, driver, pair->end, &end_ns) != 0) {
+    if (gw_epoch_time(epoch, driver, pair->start, &start_ns) != 0 ||
+        gw_epoch_time(epoch, driver, pair->end, &end_ns) != 0) {
         gw_poller_untimed(1, "the driver gave no time for them");
         return;
     }
-    // An operation starts after its call was entered, and ends before a blocking call returns.
-    start_ns = start_ns < pair->not_before_ns ? pair->not_before_ns : start_ns;
-    end_ns = end_ns > pair->not_after_ns ? pair->not_after_ns : end_ns;
-    lttng_ust_tracepoint(gpuwitness, gpu_op, pair->call, pair->where, pair->stream, start_ns,
-                         end_ns < start_ns ? start_ns : end_ns, (uint32_t)pool->epoch.error_ns + EVENT_RESOLUTION_NS);
+    uint64_t earliest_ns = start_ns < pair->begin_ns ? pair->begin_ns : start_ns;
+
+    if (start_ns < pair->begin_ns + latency_ns) {
+        // Idle: the operation was submitted somewhere between the start event and the call's return.
+        start_error_ns = (pair->returned_ns - pair->before_ns) / 2;
+        if (!pair->blocking)
+            start_ns += start_error_ns;
+    }
+    start_ns = start_ns < pair->begin_ns ? pair->begin_ns : start_ns;
+    if (pair->blocking && end_ns > pair->returned_ns)
+        end_ns = pair->returned_ns;
+    end_ns = end_ns < start_ns ? start_ns : end_ns;
+    if (pair->blocking || end_ns < pair->after_ns + latency_ns) {
+        end_error_ns = end_ns - earliest_ns;
+        if (pair->blocking && end_error_ns > WAKE_UP_NS)
+            end_error_ns = WAKE_UP_NS;
+    }
+    start_error_ns = start_error_ns > end_error_ns ? start_error_ns : end_error_ns;
+    lttng_ust_tracepoint(gpuwitness, gpu_op, pair->call, pair->where, pair->stream, start_ns, end_ns,
+                         (uint32_t)(epoch->error_ns + EVENT_RESOLUTION_NS + start_error_ns));
 }
 
 static void process(struct gw_pool *pool, const struct gw_driver *driver)
