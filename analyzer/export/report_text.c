@@ -167,11 +167,16 @@ static int print_causes(const struct text *text)
     for (int i = 0; i < count; i++) {
         const struct gw_idle_cause *cause = &causes[i];
         bool inside = cause->cls >= GW_CLASS_IDLE_SYNC && cause->cls <= GW_CLASS_IDLE_API;
-        fprintf(text->page.out, "  %10s a step, %6.1f times  %s", gw_duration_words(cause->ms_per_step).text,
-                cause->per_step, gw_class_words(cause->cls));
-        if (cause->function != GW_FUNCTION_NONE)
-            fprintf(text->page.out, "%s%s", inside ? ": " : ", before ", gw_function_name(cause->function));
-        fputc('\n', text->page.out);
+        bool named = cause->function != GW_FUNCTION_NONE;
+        char words[200];
+        snprintf(words, sizeof words, "%s%s%s", gw_class_words(cause->cls),
+                 !named   ? ""
+                 : inside ? ": "
+                          : ", before ",
+                 named ? gw_function_name(cause->function) : "");
+        int column = fprintf(text->page.out, "  %10s a step, %6.1f times  ", gw_duration_words(cause->ms_per_step).text,
+                             cause->per_step);
+        gw_page_wrap(&text->page, words, column > 0 ? (unsigned)column : 0, 36);
     }
     return 0;
 }
@@ -181,17 +186,16 @@ static int print_causes(const struct text *text)
 static void print_where(const struct text *text, const struct gw_verdict *verdict)
 {
     const struct gw_model *model = text->report->model;
-    FILE *out = text->page.out;
-    fprintf(out, "     %.1f a step, in %u of %u steps", verdict->per_step, verdict->steps_affected,
-            text->steps.analysed);
+    char thread[64] = "", device[32] = "", stream[32] = "";
     if (verdict->thread != GW_NONE)
-        fprintf(out, "; thread %u of process %u", model->threads[verdict->thread].tid,
-                model->processes[model->threads[verdict->thread].process].pid);
+        snprintf(thread, sizeof thread, "; thread %u of process %u", model->threads[verdict->thread].tid,
+                 model->processes[model->threads[verdict->thread].process].pid);
     if (verdict->device != GW_NONE)
-        fprintf(out, ", device %u", model->devices[verdict->device].number);
+        snprintf(device, sizeof device, ", device %u", model->devices[verdict->device].number);
     if (verdict->stream != GW_NONE)
-        fprintf(out, ", stream %u", model->streams[verdict->stream].number);
-    fputc('\n', out);
+        snprintf(stream, sizeof stream, ", stream %u", model->streams[verdict->stream].number);
+    gw_page_item(&text->page, NULL, 5, "%.1f a step, in %u of %u steps%s%s%s", verdict->per_step,
+                 verdict->steps_affected, text->steps.analysed, thread, device, stream);
 }
 
 static void print_confirmed(const struct text *text, const struct gw_verdict *verdict, unsigned number)
@@ -202,8 +206,12 @@ static void print_confirmed(const struct text *text, const struct gw_verdict *ve
     gw_page_style(&text->page, "1;31");
     fputs(verdict->id, out);
     gw_page_style(&text->page, NULL);
-    fprintf(out, ": %s; saves %s a step (%.1f %%)\n     ", verdict->suspect, gw_duration_words(verdict->saving_ms).text,
-            verdict->saving_percent);
+    char line[200];
+    int column = 5 + snprintf(line, sizeof line, "%s", verdict->id);
+    snprintf(line, sizeof line, ": %s; saves %s a step (%.1f %%)", verdict->suspect,
+             gw_duration_words(verdict->saving_ms).text, verdict->saving_percent);
+    gw_page_wrap(&text->page, line, (unsigned)column, 5);
+    fputs("     ", out);
     gw_page_wrap(&text->page, verdict->why, 5, 5);
     if (verdict->steps_affected)
         print_where(text, verdict);
@@ -282,16 +290,19 @@ static void print_verdicts(const struct text *text)
 
 /* ---- the run ---- */
 
+#define FACT 13 /* column of the facts on the run */
+
 static void print_devices(const struct text *text)
 {
     const struct gw_model *model = text->report->model;
     if (is_simulated(model))
-        fputs("  device     SIMULATED GPU: times of GPU work are computed, not measured on hardware\n", text->page.out);
+        gw_page_item(&text->page, "device", FACT,
+                     "SIMULATED GPU: times of GPU work are computed, not measured on hardware");
     for (size_t i = 0; i < model->devices_count; i++) {
         const struct gw_device *device = &model->devices[i];
-        fprintf(text->page.out, "  device %-3u %s, %.1f GB, process %u\n", device->number,
-                device->name ? device->name : "unnamed", (double)device->memory_bytes / 1e9,
-                model->processes[device->process].pid);
+        gw_page_item(&text->page, is_simulated(model) ? "" : "device", FACT, "number %u, %s, %.1f GB, process %u",
+                     device->number, device->name ? device->name : "unnamed", (double)device->memory_bytes / 1e9,
+                     model->processes[device->process].pid);
     }
 }
 
@@ -300,12 +311,13 @@ static void print_steps(const struct text *text)
     const struct gw_model *model = text->report->model;
     if (!text->steps.count)
         return;
-    fprintf(text->page.out, "  steps      %u found, %u of them warm-up and left out; by %s, confidence %.0f %%\n",
-            text->steps.count, text->steps.warmup, model->steps_method ? model->steps_method : "unknown",
-            100 * model->steps_confidence);
-    fprintf(text->page.out, "             median %s,", gw_duration_words(text->steps.median_ms).text);
-    fprintf(text->page.out, " mean %s,", gw_duration_words(text->steps.mean_ms).text);
-    fprintf(text->page.out, " 95 %% below %s\n", gw_duration_words(text->steps.p95_ms).text);
+    gw_page_item(
+        &text->page, "steps", FACT,
+        "%u found, %u of them warm-up and left out; by %s, confidence %.0f %%; median %s, mean %s, 95 %% below "
+        "%s",
+        text->steps.count, text->steps.warmup, model->steps_method ? model->steps_method : "unknown",
+        100 * model->steps_confidence, gw_duration_words(text->steps.median_ms).text,
+        gw_duration_words(text->steps.mean_ms).text, gw_duration_words(text->steps.p95_ms).text);
 }
 
 static void print_losses(const struct text *text)
@@ -315,12 +327,11 @@ static void print_losses(const struct text *text)
     for (size_t i = 0; i < model->losses_count; i++)
         lost += model->losses[i].count;
     lost = lost > model->run.discarded_events ? lost : model->run.discarded_events;
-    if (!lost && !model->losses_count) {
-        fputs("  lost       nothing\n", text->page.out);
-        return;
-    }
-    fprintf(text->page.out, "  lost       %llu events in %zu ranges; record with a larger --buffer-size\n",
-            (unsigned long long)lost, model->losses_count);
+    if (!lost && !model->losses_count)
+        gw_page_item(&text->page, "lost", FACT, "nothing");
+    else
+        gw_page_item(&text->page, "lost", FACT, "%llu events in %zu ranges; record with a larger --buffer-size",
+                     (unsigned long long)lost, model->losses_count);
 }
 
 static void print_unfinished(const struct text *text)
@@ -331,52 +342,52 @@ static void print_unfinished(const struct text *text)
         const struct gw_call *call = &model->calls[i];
         if (!(call->flags & GW_CALL_NO_END) || call->depth > 1)
             continue;
-        fprintf(text->page.out, "  hanging    %s on thread %u never returned: entered at %.3f ms, %s before the end\n",
-                gw_function_name(call->function), model->threads[call->thread].tid,
-                (double)(call->begin_ns - model->run.begin_ns) / 1e6,
-                gw_duration_words((double)(model->run.end_ns - call->begin_ns) / 1e6).text);
+        gw_page_item(&text->page, "hanging", FACT,
+                     "%s on thread %u never returned: entered at %.3f ms, %s before the end of the trace",
+                     gw_function_name(call->function), model->threads[call->thread].tid,
+                     (double)(call->begin_ns - model->run.begin_ns) / 1e6,
+                     gw_duration_words((double)(model->run.end_ns - call->begin_ns) / 1e6).text);
         shown++;
     }
     if (!model->run.finished)
-        fputs("  recording  was not finished properly: the end of the run may be missing\n", text->page.out);
+        gw_page_item(&text->page, "recording", FACT, "was not finished properly: the end of the run may be missing");
     if (model->run.exit_status)
-        fprintf(text->page.out, "  program    ended with status %d\n", model->run.exit_status);
+        gw_page_item(&text->page, "program", FACT, "ended with status %d", model->run.exit_status);
 }
 
 static void print_coverage(const struct text *text)
 {
     const struct gw_model *model = text->report->model;
-    FILE *out = text->page.out;
     uint64_t floor_ns = 0;
     size_t not_wrapped = 0;
     for (size_t i = 0; i < model->devices_count; i++)
         floor_ns = model->devices[i].timing_floor_ns > floor_ns ? model->devices[i].timing_floor_ns : floor_ns;
-    fprintf(out, "  seen       %zu calls, %zu GPU operations, %zu threads, %zu processes\n", model->calls_count,
-            model->ops_count, model->threads_count, model->processes_count);
-    fprintf(out, "  GPU timing %s", gw_timing_name(model->timing));
+    gw_page_item(&text->page, "seen", FACT, "%zu calls, %zu GPU operations, %zu threads, %zu processes",
+                 model->calls_count, model->ops_count, model->threads_count, model->processes_count);
     if (floor_ns)
-        fprintf(out, "; intervals below %s cannot be told from nothing",
-                gw_duration_words((double)floor_ns / 1e6).text);
-    fputc('\n', out);
+        gw_page_item(&text->page, "GPU timing", FACT, "%s; intervals below %s cannot be told from nothing",
+                     gw_timing_name(model->timing), gw_duration_words((double)floor_ns / 1e6).text);
+    else
+        gw_page_item(&text->page, "GPU timing", FACT, "%s", gw_timing_name(model->timing));
     for (size_t i = 0; i < model->coverages_count; i++) {
         const struct gw_coverage *item = &model->coverages[i];
+        const char *name = item->name ? item->name : "", *detail = item->detail ? item->detail : "";
         not_wrapped += item->kind == GW_COVERAGE_NOT_WRAPPED;
-        if (item->kind == GW_COVERAGE_DISABLED || item->kind == GW_COVERAGE_UNTIMED) {
-            int written = fprintf(out, "  not seen   %s%s", item->name ? item->name : "", item->name ? ": " : "");
-            gw_page_wrap(&text->page, item->detail ? item->detail : "", written > 0 ? (unsigned)written : 0, 13);
-        } else if (text->options->verbose && item->kind == GW_COVERAGE_ROUTE) {
-            fprintf(out, "  reached    %s by %s\n", item->name ? item->name : "", item->detail ? item->detail : "");
-        }
+        if (item->kind == GW_COVERAGE_DISABLED || item->kind == GW_COVERAGE_UNTIMED)
+            gw_page_item(&text->page, "not seen", FACT, "%s%s%s", name, *name ? ": " : "", detail);
+        else if (text->options->verbose && item->kind == GW_COVERAGE_ROUTE)
+            gw_page_item(&text->page, "reached", FACT, "%s by %s", name, detail);
     }
     if (not_wrapped)
-        fprintf(out, "  not seen   %zu functions were looked up that gpuwitness has no wrapper for\n", not_wrapped);
+        gw_page_item(&text->page, "not seen", FACT, "%zu functions were looked up that gpuwitness has no wrapper for",
+                     not_wrapped);
     print_losses(text);
     print_unfinished(text);
     double error = text->report->verdicts->replay_error_percent;
     if (error >= 0)
-        fprintf(out, "  replay     %s the median step within %.1f %%%s\n",
-                error <= 2 ? "reproduces" : "does not reproduce", error <= 2 ? error : 2.0,
-                error <= 2 ? "" : ": savings are bounds only");
+        gw_page_item(&text->page, "replay", FACT, "%s the median step within %.1f %%%s",
+                     error <= 2 ? "reproduces" : "does not reproduce", error <= 2 ? error : 2.0,
+                     error <= 2 ? "" : ": savings are bounds only");
 }
 
 static void print_run(const struct text *text)

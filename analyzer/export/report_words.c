@@ -1,6 +1,7 @@
 #include "analyzer/export/report_words.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 struct gw_duration gw_duration_words(double ms)
@@ -83,4 +84,15 @@ void gw_page_heading(const struct gw_page *page, const char *text)
     fputs(text, page->out);
     gw_page_style(page, NULL);
     fputc('\n', page->out);
+}
+
+void gw_page_item(const struct gw_page *page, const char *label, unsigned indent, const char *format, ...)
+{
+    char line[1000];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    fprintf(page->out, "  %-*s", indent > 2 ? (int)indent - 2 : 0, label ? label : "");
+    gw_page_wrap(page, line, indent, indent);
 }

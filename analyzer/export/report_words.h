@@ -26,6 +26,10 @@ struct gw_duration gw_duration_words(double ms);
  * blanks, the first goes on at column. */
 void gw_page_wrap(const struct gw_page *page, const char *text, unsigned column, unsigned indent);
 
+/* A line "  label      text", the text printf-like and wrapped under itself; label NULL: none, indented by indent. */
+void gw_page_item(const struct gw_page *page, const char *label, unsigned indent, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
 /* Starts or ends (NULL) an ANSI style such as "1" (bold) or "31" (red); nothing on a page without colours. */
 void gw_page_style(const struct gw_page *page, const char *style);
 

@@ -56,7 +56,8 @@ static void measure_costs(const struct gw_judge *judge, double *costs)
         uint32_t node = judge->replay ? judge->replay->node_of_call[fact->call] : GW_NONE;
         if (fact->step != GW_NONE && node != GW_NONE)
             costs[fact->step] -=
-                (double)(judge->replay->nodes[node].own_noise_ns + judge->replay->nodes[node].lag_noise_ns);
+                (double)(judge->replay->nodes[node].own_noise_ns + judge->replay->nodes[node].lag_noise_ns +
+                         judge->replay->nodes[node].duration_noise_ns);
     }
 }
 

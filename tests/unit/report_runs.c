@@ -1,0 +1,55 @@
+#include "tests/unit/report_runs.h"
+
+#include <string.h>
+
+#include "tests/unit/model_fixture.h"
+
+enum { STEPS = 12 };
+
+static struct gw_model *scripted(bool faulty, bool steps)
+{
+    const struct gw_copy read = {
+        .direction = GW_COPY_D2H, .dst_kind = GW_HOST_PAGEABLE, .src = 0x9000, .size_bytes = 4, .blocking = true};
+    struct gw_script script;
+    gw_script_begin(&script);
+    for (int i = 0; i < STEPS; i++) {
+        if (steps)
+            gw_script_step(&script, i < 2);
+        for (int k = 0; k < 6; k++)
+            gw_script_launch(&script, 1, "_Z7forwardPf", 100000);
+        if (faulty)
+            gw_script_copy(&script, 1, read, 2000);
+        gw_script_think(&script, 200000);
+        if (steps)
+            gw_script_end_step(&script, i < 2);
+    }
+    return gw_script_end(&script);
+}
+
+bool report_run_create(struct report_run *ret_run, const char *name)
+{
+    struct report_run run = {0};
+    if (strcmp(name, "faulty") == 0)
+        run.model = scripted(true, true);
+    else if (strcmp(name, "healthy") == 0)
+        run.model = scripted(false, true);
+    else if (strcmp(name, "stepless") == 0)
+        run.model = scripted(false, false);
+    else if (strcmp(name, "empty") == 0)
+        run.model = gw_fixture_finish(gw_fixture_create());
+    if (!run.model)
+        return false;
+    if (gw_budget_create(run.model, &run.budget) < 0 || gw_verdicts_create(run.model, run.budget, &run.verdicts) < 0) {
+        report_run_release(&run);
+        return false;
+    }
+    *ret_run = run;
+    return true;
+}
+
+void report_run_release(struct report_run *run)
+{
+    gw_verdicts_destroy(run->verdicts);
+    gw_budget_destroy(run->budget);
+    gw_model_destroy(run->model);
+}

@@ -1,0 +1,21 @@
+/*
+ * Scripted runs for tests of the report.
+ */
+#ifndef GW_TESTS_UNIT_REPORT_RUNS_H
+#define GW_TESTS_UNIT_REPORT_RUNS_H
+
+#include "analyzer/export/report.h"
+
+/* A run with its analysis; release it with report_run_release. */
+struct report_run {
+    struct gw_model *model;
+    struct gw_budget *budget;
+    struct gw_verdicts *verdicts;
+};
+
+/* "faulty": a scalar read in each step; "healthy"; "stepless": calls, no steps; "empty": a program without CUDA.
+ * Returns false for another name or when memory is out. */
+bool report_run_create(struct report_run *ret_run, const char *name);
+void report_run_release(struct report_run *run);
+
+#endif
