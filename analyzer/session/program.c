@@ -50,7 +50,8 @@ int gw_program_look_up(const char *name)
             int result = executable(path);
             if (result == 0)
                 return 0;
-            if (result < best)
+            /* A folder that may not be searched holds nothing, as for a shell. */
+            if (result < best && access(path, F_OK) == 0)
                 best = result;
         }
         if (folders[length] == '\0')

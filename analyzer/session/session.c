@@ -189,7 +189,7 @@ int gw_session_wait_ready(struct gw_session *session, char *ret_error, size_t er
         snprintf(ret_error, error_size, "%s", error);
         result = -EIO;
     } else if (result != 0) {
-        snprintf(ret_error, error_size, "gpuwitness-session did not start: see %s/session.log", session->run);
+        snprintf(ret_error, error_size, "gpuwitness-session did not start");
     }
     json_decref(message);
     return result;

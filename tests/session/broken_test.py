@@ -39,7 +39,7 @@ class Space(Recorded):
         small = self.base / "small"
         small.mkdir()
         self.run_dir = small / "run"
-        done = self.in_namespace([(small, "4m")], TICKER, "500000")
+        done = self.in_namespace([("/dev/shm", "256m"), (small, "4m")], TICKER, "500000")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("the disk is full", done.stderr)
         kept = self.base / "kept"

@@ -17,8 +17,8 @@ from harness import GPUWITNESS, PATIENCE_S, TICKER, Recorded, descendants, main,
 
 
 class ExitStatus(Recorded):
-    def status(self, expected, *program):
-        done = self.record(*program)
+    def status(self, expected, *program, **more):
+        done = self.record(*program, **more)
         self.assertEqual(done.returncode, expected, done.stderr)
         return done
 
@@ -42,6 +42,10 @@ class ExitStatus(Recorded):
         done = self.status(127, "no-such-program")
         self.assertEqual(done.stderr, b"gpuwitness record: no-such-program: program not found\n")
         self.status(127, "./no/such/program")
+        self.status(127, "")
+        closed = self.base / "closed"
+        closed.mkdir(mode=0)
+        self.status(127, "no-such-program", env={**os.environ, "PATH": f"{closed}:{os.environ['PATH']}"})
         self.assertFalse(self.run_dir.exists())
 
     def test_not_executable(self):
@@ -224,7 +228,8 @@ class Signals(Recorded):
         """As a job scheduler does: everybody gets it, and the last events are there all the same."""
         process = self.start_ticker(10, start_new_session=True)
         for pid in descendants(process.pid) | {process.pid}:
-            os.kill(pid, signal.SIGTERM)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
         process.communicate(timeout=PATIENCE_S)
         self.assertEqual(process.returncode, 40)
         self.assertEqual(self.events(), 20)

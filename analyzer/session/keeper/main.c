@@ -79,7 +79,7 @@ static int begin(struct recording *recording, uint64_t subbuffer_bytes, char *re
     if (result != 0) {
         snprintf(ret_error, error_size, "%s",
                  result == -ENOENT ? "lttng-sessiond was not found: install lttng-tools"
-                                   : "lttng-sessiond did not start: see session.log");
+                                   : "lttng-sessiond did not start");
         return result;
     }
     result = gw_tracing_start(recording->trace, recording->buffers, subbuffer_bytes, GW_SUBBUFFERS, &recording->tracing,
@@ -92,7 +92,9 @@ static int begin(struct recording *recording, uint64_t subbuffer_bytes, char *re
     }
     snprintf(made, sizeof(made), "%s/ust", recording->buffers);
     if (access(made, F_OK) != 0) {
-        snprintf(ret_error, error_size, "LTTng made no buffers in %s: see session.log", recording->buffers);
+        snprintf(ret_error, error_size,
+                 "LTTng made no buffers in %s; is a file /dev/shm/lttng-ust-wait-* of another user in the way?",
+                 recording->buffers);
         return -EIO;
     }
     return 0;
