@@ -68,9 +68,11 @@ static void print_no_answer(const struct text *text)
                      0, 0);
         return;
     }
-    fprintf(text->page.out, "%zu CUDA calls were seen, but no repeating steps among them", model->calls_count);
-    fputs(": there is no step\nto explain. A longer run, or --step REGEX with a kernel that begins each step, helps.\n",
-          text->page.out);
+    gw_page_item(
+        &text->page, NULL, 2,
+        "%zu CUDA calls were seen, but no repeating steps among them: there is no step to explain. A longer run, "
+        "or --step REGEX with a kernel that begins each step, helps.",
+        model->calls_count);
 }
 
 static void print_answer(const struct text *text)
