@@ -197,7 +197,7 @@ class Surroundings(Recorded):
     def test_daemons_hold_no_pipe_of_the_user(self):
         read_end, write_end = os.pipe()
         os.set_inheritable(write_end, True)
-        process = self.start("sh", "-c", "exec 1>&- 2>&-; sleep 1000", pass_fds=[write_end])
+        process = self.start("sh", "-c", "exec 1>&- 2>&-; exec sleep 1000", pass_fds=[write_end])
         os.close(write_end)
         wait_until(lambda: len(descendants(process.pid)) > 3, "program and daemons run")
         daemons = [pid for pid in descendants(process.pid) if "lttng" in processes().get(pid, "")]
