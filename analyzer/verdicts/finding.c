@@ -72,7 +72,9 @@ void gw_finding_edit(struct gw_finding *finding, const struct gw_judge *judge, c
     uint64_t idle = idle_from(judge, process, from, to);
     for (uint32_t i = judge->call_ops.first[fact->call]; i < judge->call_ops.first[fact->call + 1]; i++) {
         const struct gw_op *op = &judge->model->ops[judge->call_ops.list[i]];
-        if (!(op->flags & GW_OP_UNTIMED) && (op->kind != GW_OP_KERNEL || edit & GW_EDIT_NO_OP))
+        bool is_copy = op->kind == GW_OP_H2D || op->kind == GW_OP_D2H || op->kind == GW_OP_D2D || op->kind == GW_OP_P2P;
+        if (!(op->flags & GW_OP_UNTIMED) &&
+            (edit & GW_EDIT_NO_OP || (is_copy && edit & (GW_EDIT_QUICK | GW_EDIT_PINNED | GW_EDIT_OTHER_STREAM))))
             ops += op->end_ns - op->start_ns;
     }
     finding->host_ns += (double)(host + (edit & (GW_EDIT_DROP | GW_EDIT_QUICK) ? idle : 0));
@@ -227,11 +229,13 @@ static int store_evidence(const struct gw_finding *finding, const struct gw_judg
 }
 
 /* The most the marked calls can cost a step: their time on the host and the devices, and never more than the devices
- * were not computing. */
+ * were idle or only copied. */
 static double bound_of(const struct gw_finding *finding, const struct gw_judge *judge)
 {
-    double steps = fmax(judge->steps, 1);
-    double bound = fmin((finding->host_ns + finding->op_ns) / steps, judge->idle_ns + finding->op_ns / steps);
+    double steps = fmax(judge->steps, 1), open_ns = judge->idle_ns;
+    for (int c = GW_CLASS_COPY_H2D; c <= GW_CLASS_COPY_P2P; c++)
+        open_ns += judge->class_ns[c];
+    double bound = fmin((finding->host_ns + finding->op_ns) / steps, open_ns + finding->op_ns / steps);
     return finding->cap_ns >= 0 ? fmin(bound, finding->cap_ns) : bound;
 }
 
@@ -323,7 +327,7 @@ int gw_finding_conclude(struct gw_finding *finding, struct gw_judge *judge, stru
                                      sign);
     } else if ((ret = replayed_saving(finding, judge, &saving)) < 0) {
         goto end;
-    } else if (saving < judge->threshold_ns) {
+    } else if ((saving = fmin(saving, bound)) < judge->threshold_ns) {
         ret = conclude_ruled_out(judge, verdict, fmax(saving, 0) + judge->noise_ns, sign,
                                  "without it what comes next limits the step, so it costs at most");
     } else {
