@@ -14,8 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 enum { KEY_SIMGPU_HELP = 1000 };
 
 struct demo_options {

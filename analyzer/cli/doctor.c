@@ -18,8 +18,6 @@
 #include <time.h>
 #include <unistd.h>
 
-extern char **environ;
-
 enum finding { FINE, NOTE, PROBLEM };
 
 /* Prints one line and returns true when it is a problem. */

@@ -23,8 +23,6 @@
 
 #define DESCENDANTS_MS 10000
 
-extern char **environ;
-
 struct recording {
     const char *command; /* "gpuwitness record", for messages */
     struct gw_record_options options;

@@ -44,7 +44,7 @@ void gw_process_name(pid_t pid, char ret_name[64])
 {
     char path[64];
     snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-    strcpy(ret_name, "?");
+    memcpy(ret_name, "?", 2);
     FILE *file = fopen(path, "re");
     if (file == NULL)
         return;

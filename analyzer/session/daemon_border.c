@@ -19,23 +19,17 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-EXPORTED uid_t getuid(void);
-EXPORTED uid_t geteuid(void);
-EXPORTED ssize_t sendmsg(int fd, const struct msghdr *message, int flags);
-EXPORTED ssize_t recvmsg(int fd, struct msghdr *message, int flags);
-EXPORTED int usleep(useconds_t us);
-
 static uid_t seen_uid(uid_t real)
 {
     return real == 0 ? PRETENDED_UID : real;
 }
 
-uid_t getuid(void)
+EXPORTED uid_t getuid(void)
 {
     return seen_uid((uid_t)syscall(SYS_getuid));
 }
 
-uid_t geteuid(void)
+EXPORTED uid_t geteuid(void)
 {
     return seen_uid((uid_t)syscall(SYS_geteuid));
 }
@@ -55,14 +49,14 @@ static void translate_credentials(struct msghdr *message, uid_t from, uid_t to)
     }
 }
 
-ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+EXPORTED ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 {
     if (syscall(SYS_geteuid) == 0)
         translate_credentials((struct msghdr *)message, PRETENDED_UID, 0);
     return syscall(SYS_sendmsg, fd, message, flags);
 }
 
-ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+EXPORTED ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 {
     ssize_t length = syscall(SYS_recvmsg, fd, message, flags);
     if (length >= 0 && syscall(SYS_geteuid) == 0)
@@ -70,7 +64,7 @@ ssize_t recvmsg(int fd, struct msghdr *message, int flags)
     return length;
 }
 
-int usleep(useconds_t us)
+EXPORTED int usleep(useconds_t us)
 {
     struct timespec pause = {.tv_nsec = (us < LONGEST_POLL_US ? us : LONGEST_POLL_US) * 1000L};
     return nanosleep(&pause, NULL);

@@ -22,11 +22,12 @@ static void find_in(const char *prefix, const char *const *folders, const char *
 int gw_paths_find(struct gw_paths *ret_paths)
 {
     static const char *const library_folders[] = {
-        "lib", "lib/gpuwitness", "lib64", "lib64/gpuwitness", GW_INSTALL_LIBDIR, GW_INSTALL_LIBDIR "/gpuwitness", NULL};
+        "lib", "lib/gpuwitness", "lib64", "lib64/gpuwitness", GW_INSTALL_LIBDIR, (GW_INSTALL_LIBDIR "/gpuwitness"),
+        NULL};
     static const char *const simgpu_folders[] = {"simgpu", "lib/gpuwitness/simgpu", "lib64/gpuwitness/simgpu",
-                                                 GW_INSTALL_LIBDIR "/gpuwitness/simgpu", NULL};
+                                                 (GW_INSTALL_LIBDIR "/gpuwitness/simgpu"), NULL};
     static const char *const example_folders[] = {"examples", "lib/gpuwitness/examples", "lib64/gpuwitness/examples",
-                                                  GW_INSTALL_LIBDIR "/gpuwitness/examples", NULL};
+                                                  (GW_INSTALL_LIBDIR "/gpuwitness/examples"), NULL};
     char prefix[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", prefix, sizeof(prefix) - 1);
     if (length < 0)

@@ -21,8 +21,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 static int copy_file(const char *from, const char *to)
 {
     struct stat status;

@@ -21,8 +21,6 @@ static const char *const interesting_prefixes[] = {
 static const char *const interesting_names[] = {"RANK", "WORLD_SIZE", "NODE_RANK", "LD_LIBRARY_PATH"};
 static const char *const secret_marks[] = {"KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL"};
 
-extern char **environ;
-
 static int64_t read_clock_ns(clockid_t clock)
 {
     struct timespec now;

@@ -21,8 +21,6 @@
 /* Socket names have 108 bytes, and LTTng's are up to 50 below its home. */
 #define HOME_MAX_BYTES 56
 
-extern char **environ;
-
 struct gw_session {
     const struct gw_paths *paths;
     char run[PATH_MAX], buffers[PATH_MAX];

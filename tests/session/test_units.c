@@ -166,8 +166,10 @@ static void info_is_replaced_whole(void **state)
 static int make_base(void **state)
 {
     char *base = strdup("/tmp/gpuwitness-test-XXXXXX");
-    if (mkdtemp(base) == NULL)
+    if (base == NULL || mkdtemp(base) == NULL) {
+        free(base);
         return -1;
+    }
     *state = base;
     return 0;
 }
