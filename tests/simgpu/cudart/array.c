@@ -215,12 +215,12 @@ static void resource_from_driver(const CUDA_RESOURCE_DESC *resource, struct cuda
         desc->res.mipmap.mipmap = (cudaMipmappedArray_t)resource->res.mipmap.hMipmappedArray;
         break;
     case cudaResourceTypeLinear:
-        desc->res.linear.devPtr = (void *)resource->res.linear.devPtr;
+        desc->res.linear.devPtr = rt_pointer(resource->res.linear.devPtr);
         desc->res.linear.desc = desc_of(resource->res.linear.format, resource->res.linear.numChannels);
         desc->res.linear.sizeInBytes = resource->res.linear.sizeInBytes;
         break;
     default:
-        desc->res.pitch2D.devPtr = (void *)resource->res.pitch2D.devPtr;
+        desc->res.pitch2D.devPtr = rt_pointer(resource->res.pitch2D.devPtr);
         desc->res.pitch2D.desc = desc_of(resource->res.pitch2D.format, resource->res.pitch2D.numChannels);
         desc->res.pitch2D.width = resource->res.pitch2D.width;
         desc->res.pitch2D.height = resource->res.pitch2D.height;

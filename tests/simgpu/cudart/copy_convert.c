@@ -140,14 +140,14 @@ CUresult rt_copy_3d_from_driver(const CUDA_MEMCPY3D *copy, struct cudaMemcpy3DPa
     };
     if (!source)
         params.srcPtr = (struct cudaPitchedPtr){
-            .ptr = copy->srcMemoryType == CU_MEMORYTYPE_HOST ? (void *)copy->srcHost : (void *)copy->srcDevice,
+            .ptr = copy->srcMemoryType == CU_MEMORYTYPE_HOST ? (void *)copy->srcHost : rt_pointer(copy->srcDevice),
             .pitch = copy->srcPitch,
             .xsize = copy->WidthInBytes,
             .ysize = copy->srcHeight,
         };
     if (!target)
         params.dstPtr = (struct cudaPitchedPtr){
-            .ptr = copy->dstMemoryType == CU_MEMORYTYPE_HOST ? copy->dstHost : (void *)copy->dstDevice,
+            .ptr = copy->dstMemoryType == CU_MEMORYTYPE_HOST ? copy->dstHost : rt_pointer(copy->dstDevice),
             .pitch = copy->dstPitch,
             .xsize = copy->WidthInBytes,
             .ysize = copy->dstHeight,

@@ -50,4 +50,10 @@ CUresult rt_driver_find(const char *name, int version, cuuint64_t flags, void **
 #endif
 #define DRV(name) rt_driver[RT_PER_THREAD].p_##name
 
+/* The driver's addresses are integers, the runtime's pointers. */
+static inline void *rt_pointer(CUdeviceptr address)
+{
+    return (void *)address; // NOLINT(performance-no-int-to-ptr)
+}
+
 #endif

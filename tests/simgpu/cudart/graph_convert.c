@@ -59,7 +59,7 @@ CUDA_MEMSET_NODE_PARAMS rt_memset_node_to_driver(const struct cudaMemsetParams *
 struct cudaMemsetParams rt_memset_node_from_driver(const CUDA_MEMSET_NODE_PARAMS *node)
 {
     return (struct cudaMemsetParams){
-        .dst = (void *)node->dst,
+        .dst = rt_pointer(node->dst),
         .pitch = node->pitch,
         .value = node->value,
         .elementSize = node->elementSize,
@@ -111,6 +111,7 @@ cudaError_t rt_node_to_driver(const struct cudaGraphNodeParams *params, CUgraphN
 {
     CUgraphNodeParams node = {.type = (CUgraphNodeType)params->type};
     cudaError_t result = cudaSuccess;
+    _Static_assert(sizeof node == sizeof *params, "both are 256 bytes with the union at the same place");
 
     switch (params->type) {
     case cudaGraphNodeTypeKernel:
@@ -132,7 +133,6 @@ cudaError_t rt_node_to_driver(const struct cudaGraphNodeParams *params, CUgraphN
         break;
     default:
         /* The others have one layout in both interfaces. */
-        _Static_assert(sizeof node == sizeof *params, "both are 256 bytes with the union at the same place");
         memcpy(&node, params, sizeof node);
         break;
     }
@@ -144,7 +144,7 @@ cudaError_t rt_node_to_driver(const struct cudaGraphNodeParams *params, CUgraphN
 void rt_node_answer(const CUgraphNodeParams *node, struct cudaGraphNodeParams *params)
 {
     if (params->type == cudaGraphNodeTypeMemAlloc)
-        params->alloc.dptr = (void *)node->alloc.dptr;
+        params->alloc.dptr = rt_pointer(node->alloc.dptr);
     else if (params->type == cudaGraphNodeTypeConditional)
         params->conditional.phGraph_out = node->conditional.phGraph_out;
 }

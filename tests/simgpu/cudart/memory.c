@@ -8,7 +8,7 @@ static cudaError_t allocate(void **pointer, size_t size_bytes)
         return cudaErrorInvalidValue;
     CUresult result = size_bytes ? DRV(cuMemAlloc)(&address, size_bytes) : CUDA_SUCCESS;
     if (result == CUDA_SUCCESS)
-        *pointer = (void *)address;
+        *pointer = rt_pointer(address);
     return (cudaError_t)result;
 }
 
@@ -37,7 +37,7 @@ static cudaError_t allocate_pitched(void **pointer, size_t *pitch, size_t width_
     }
     CUresult result = DRV(cuMemAllocPitch)(&address, pitch, width_bytes, height, PITCH_ELEMENT_BYTES);
     if (result == CUDA_SUCCESS)
-        *pointer = (void *)address;
+        *pointer = rt_pointer(address);
     return (cudaError_t)result;
 }
 
@@ -134,7 +134,7 @@ static CUresult pointer_attributes(struct cudaPointerAttributes *attributes, con
         return result;
 
     attributes->device = device;
-    attributes->devicePointer = (void *)device_pointer;
+    attributes->devicePointer = rt_pointer(device_pointer);
     attributes->hostPointer = host_pointer;
     if (is_managed)
         attributes->type = cudaMemoryTypeManaged;

@@ -177,7 +177,7 @@ cudaError_t rt_variable_range(const void *symbol, size_t count, size_t offset, v
         return result;
     if (offset > size_bytes || count > size_bytes - offset)
         return cudaErrorInvalidValue;
-    *ret_address = (void *)(address + offset);
+    *ret_address = rt_pointer(address + offset);
     return cudaSuccess;
 }
 
@@ -290,7 +290,7 @@ char __cudaInitModule(void **handle)
             continue;
         result = rt_variable(symbol->key, &address, NULL);
         if (result == cudaSuccess)
-            *symbol->managed_host = (void *)address;
+            *symbol->managed_host = rt_pointer(address);
     }
     return result == cudaSuccess;
 }
@@ -300,7 +300,7 @@ static cudaError_t symbol_address(void **address, const void *symbol)
     CUdeviceptr found;
     cudaError_t result = rt_variable(symbol, &found, NULL);
     if (result == cudaSuccess)
-        *address = (void *)found;
+        *address = rt_pointer(found);
     return result;
 }
 
