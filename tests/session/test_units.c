@@ -1,6 +1,7 @@
 /* The parts of the session that need neither LTTng nor a child process. */
 #include "analyzer/session/buffers.h"
 #include "analyzer/session/job.h"
+#include "analyzer/session/packets.h"
 #include "analyzer/session/run_dir.h"
 #include "analyzer/session/run_info.h"
 
@@ -163,6 +164,47 @@ static void info_is_replaced_whole(void **state)
     json_decref(info);
 }
 
+static void write_stream(const char *path, size_t length)
+{
+    /* Two packets of 128 bytes: magic at 0, packet size in bits at 56, as LTTng-UST lays its packets out. */
+    uint8_t bytes[256] = {0};
+    for (size_t packet = 0; packet < sizeof(bytes); packet += 128) {
+        memcpy(bytes + packet, &(uint32_t){0xc1fc1fc1}, 4);
+        memcpy(bytes + packet + 56, &(uint64_t){128 * 8}, 8);
+    }
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, length, file), length);
+    fclose(file);
+}
+
+static off_t size_of(const char *path)
+{
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    return status.st_size;
+}
+
+static void broken_packets_are_cut(void **state)
+{
+    static const struct {
+        size_t length, kept;
+    } cases[] = {{0, 0}, {3, 0}, {40, 0}, {127, 0}, {128, 128}, {129, 128}, {200, 128}, {255, 128}, {256, 256}};
+    const char *base = *state;
+    char path[256];
+    snprintf(path, sizeof(path), "%s/stream_0", base);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        write_stream(path, cases[i].length);
+        assert_int_equal(gw_packets_trim(base), cases[i].length != cases[i].kept);
+        assert_int_equal(size_of(path), cases[i].kept);
+    }
+    snprintf(path, sizeof(path), "%s/metadata", base);
+    write_stream(path, 200);
+    assert_int_equal(gw_packets_trim(base), 0);
+    assert_int_equal(size_of(path), 200);
+    assert_true(gw_packets_trim("/nonexistent") < 0);
+}
+
 static int make_base(void **state)
 {
     char *base = strdup("/tmp/gpuwitness-test-XXXXXX");
@@ -189,6 +231,7 @@ int main(void)
         cmocka_unit_test(this_machine_has_cpus),
         cmocka_unit_test(ranks_are_recognised),
         cmocka_unit_test_setup_teardown(directory_is_made_once, make_base, remove_base),
+        cmocka_unit_test_setup_teardown(broken_packets_are_cut, make_base, remove_base),
         cmocka_unit_test_setup_teardown(info_is_replaced_whole, make_base, remove_base),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
