@@ -231,6 +231,8 @@ static void fill_cell(const struct work *work, struct gw_step_budget *cell)
         cell->ns[segment->cls] += overlap(segment->begin_ns, segment->end_ns, step->begin_ns, step->end_ns);
         cell->opaque |= segment->opaque;
     }
+    if (!time->gap_count)
+        return;
     const struct gw_gap *gaps = work->gaps.list + time->gap_first;
     for (size_t i = first_gap(gaps, time->gap_count, step->begin_ns);
          i < time->gap_count && gaps[i].begin_ns < step->end_ns; i++)
