@@ -209,6 +209,7 @@ struct gw_step {
 /* What the recorder never records, so that its absence from the model says nothing. */
 #define GW_UNSEEN_LOADS 0x1u    /* loads of modules and libraries by the driver */
 #define GW_UNSEEN_CPU_TIME 0x2u /* whether a thread outside CUDA was on the CPU */
+#define GW_UNSEEN_ORDERS 0x4u   /* which stream waits for which event */
 
 struct gw_run_info {
     char *path;

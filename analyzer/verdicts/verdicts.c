@@ -31,6 +31,10 @@ static const char *blind_to(const struct gw_model *model, const char *id)
          GW_UNSEEN_CPU_TIME},
         {"host-blocked", "the trace's recorder does not tell whether a thread sleeps: record with gpuwitness",
          GW_UNSEEN_CPU_TIME},
+        {"dependency-stall",
+         "the trace's recorder does not tell which stream waits for which event: record with "
+         "gpuwitness",
+         GW_UNSEEN_ORDERS},
     };
     for (size_t i = 0; i < sizeof blind / sizeof *blind; i++) {
         if (model->run.unseen & blind[i].unseen && strcmp(blind[i].id, id) == 0)

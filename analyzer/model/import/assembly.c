@@ -14,7 +14,7 @@
 
 int gw_assembly_init(struct gw_assembly *assembly, enum gw_correlation_scope scope)
 {
-    *assembly = (struct gw_assembly){.scope = scope, .unseen = GW_UNSEEN_CPU_TIME};
+    *assembly = (struct gw_assembly){.scope = scope, .unseen = GW_UNSEEN_CPU_TIME | GW_UNSEEN_ORDERS};
     assembly->builder.model = calloc(1, sizeof(*assembly->builder.model));
     return assembly->builder.model ? 0 : -ENOMEM;
 }
@@ -172,6 +172,11 @@ static int say_missing(struct gw_assembly *assembly, const char *tool, size_t un
         snprintf(detail, sizeof(detail), "%s does not record them: repeated uploads and round trips cannot be told",
                  tool);
         status = gw_assembly_add_coverage(assembly, GW_COVERAGE_DISABLED, "contents of copies", detail);
+    }
+    if (!status) {
+        snprintf(detail, sizeof(detail), "%s is not read for them: waits of a stream for an event cannot be told",
+                 tool);
+        status = gw_assembly_add_coverage(assembly, GW_COVERAGE_DISABLED, "events between streams", detail);
     }
     if (!status && (assembly->unseen & GW_UNSEEN_LOADS)) {
         snprintf(detail, sizeof(detail), "%s does not record them: compilation cannot be told", tool);
