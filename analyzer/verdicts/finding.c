@@ -328,7 +328,7 @@ int gw_finding_conclude(struct gw_finding *finding, struct gw_judge *judge, stru
     } else if ((ret = replayed_saving(finding, judge, &saving)) < 0) {
         goto end;
     } else if ((saving = fmin(saving, bound)) < judge->threshold_ns) {
-        ret = conclude_ruled_out(judge, verdict, fmax(saving, 0) + judge->noise_ns, sign,
+        ret = conclude_ruled_out(judge, verdict, fmin(fmax(saving, 0) + judge->noise_ns, bound), sign,
                                  "without it what comes next limits the step, so it costs at most");
     } else {
         ret = gw_verdict_confirm(verdict, judge, saving, "%s; without it a step would take %.3f ms instead of %.3f ms",
