@@ -3,13 +3,19 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define TRACER_FILE "libgpuwitness-tracer.so"
 
 static const int always = 1, never = 0;
+
+enum { NOT_LOADED, LOADING, LOADED };
 
 static bool load_and_begin(struct gw_thread *thread, struct gw_call *call, unsigned function, const uint64_t *words);
 
@@ -79,20 +85,36 @@ static const struct gw_sink *load(void)
     return start(&host);
 }
 
+// Another thread is loading. What this one does must not be lost, so it waits; but not for long, because it may hold
+// the loader's lock, which the other needs (a library's constructor that calls CUDA). Returns the sink in use
+// afterwards.
+static const struct gw_sink *wait_for_load(int *loading)
+{
+    const struct timespec longest = {.tv_nsec = 200000000};
+
+    syscall(SYS_futex, loading, FUTEX_WAIT_PRIVATE, LOADING, &longest, NULL, 0);
+    return __atomic_load_n(&gw_sink, __ATOMIC_ACQUIRE);
+}
+
 static bool load_and_begin(struct gw_thread *thread, struct gw_call *call, unsigned function, const uint64_t *words)
 {
-    static bool loading;
-    int saved_errno = errno;
+    static int loading = NOT_LOADED;
+    int saved_errno = errno, before = NOT_LOADED;
+    const struct gw_sink *sink;
 
-    // Another thread is loading: waiting for it could deadlock, because the loader's lock may be held here (a library's
-    // constructor that calls CUDA). This call goes unrecorded.
-    if (__atomic_exchange_n(&loading, true, __ATOMIC_ACQUIRE))
+    if (thread->busy)
         return false;
-
-    thread->busy = 1;
-    const struct gw_sink *sink = load();
-    thread->busy = 0;
-    __atomic_store_n(&gw_sink, sink ? sink : &sink_off, __ATOMIC_RELEASE);
+    if (__atomic_compare_exchange_n(&loading, &before, LOADING, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+        thread->busy = 1;
+        sink = load();
+        thread->busy = 0;
+        sink = sink ? sink : &sink_off;
+        __atomic_store_n(&gw_sink, sink, __ATOMIC_RELEASE);
+        __atomic_store_n(&loading, LOADED, __ATOMIC_RELEASE);
+        syscall(SYS_futex, &loading, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    } else {
+        sink = wait_for_load(&loading);
+    }
     errno = saved_errno;
-    return sink && *sink->recording && sink->begin(thread, call, function, words);
+    return sink->begin != load_and_begin && *sink->recording && sink->begin(thread, call, function, words);
 }

@@ -11,7 +11,6 @@
 #define POLL_NS 1000000
 #define FLUSH_MAX_NS 50000000u
 #define EVENT_RESOLUTION_NS 500u // documented for cuEventElapsedTime
-#define WAKE_UP_NS 50000u        // how much later than its copy's end a blocking call is taken to return at most
 #define BLOCKED_MAX 16u
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -68,11 +67,8 @@ static void emit(const struct gw_pool *pool, const struct gw_driver *driver, con
     if (pair->blocking && end_ns > pair->returned_ns)
         end_ns = pair->returned_ns;
     end_ns = end_ns < start_ns ? start_ns : end_ns;
-    if (pair->blocking || end_ns < pair->after_ns + latency_ns) {
+    if (pair->blocking || end_ns < pair->after_ns + latency_ns)
         end_error_ns = end_ns - earliest_ns;
-        if (pair->blocking && end_error_ns > WAKE_UP_NS)
-            end_error_ns = WAKE_UP_NS;
-    }
     start_error_ns = start_error_ns > end_error_ns ? start_error_ns : end_error_ns;
     lttng_ust_tracepoint(gpuwitness, gpu_op, pair->call, pair->where, pair->stream, start_ns, end_ns,
                          (uint32_t)(epoch->error_ns + EVENT_RESOLUTION_NS + start_error_ns));
