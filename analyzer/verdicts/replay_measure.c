@@ -13,6 +13,17 @@
 #define NOISE_FACTOR 4u
 #define NOISE_LEAST_NS 20000u
 
+/* Medians are taken of about this many values: more would cost time and change nothing. */
+#define MEDIAN_OF 20000u
+#define NOT_KNOWN UINT64_MAX
+
+/* The next of the values to take out of count: by uneven strides, since a loop repeats itself evenly. */
+static size_t next_sample(size_t at, size_t count, uint32_t *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return at + 1 + (*state >> 8) % (2 * (count / MEDIAN_OF) + 1);
+}
+
 static int compare_u64(const void *left, const void *right)
 {
     uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
@@ -39,7 +50,8 @@ int gw_replay_measure_run(struct gw_replay *replay)
     rate[1] = values + 3 * room;
     uint64_t *lags = values + room;
     size_t lag_count = 0;
-    for (size_t i = 0; i < model->ops_count; i++) {
+    uint32_t random = 1;
+    for (size_t i = 0; i < model->ops_count; i = next_sample(i, model->ops_count, &random)) {
         const struct gw_op *op = &model->ops[i];
         if (op->outer_call == GW_NONE || !gw_op_is_busy(op))
             continue;
@@ -99,6 +111,8 @@ static struct sample sample_of(const struct gw_replay *replay, const struct gw_r
 
 static uint64_t excess(uint64_t ns, uint64_t usual_ns, uint64_t bytes_ns)
 {
+    if (usual_ns == NOT_KNOWN)
+        return 0;
     uint64_t limit = NOISE_LEAST_NS + NOISE_FACTOR * usual_ns + bytes_ns;
     return ns > limit ? ns - limit : 0;
 }
@@ -126,9 +140,13 @@ int gw_replay_find_noise(struct gw_replay *replay)
     int ret = -ENOMEM;
     if (!samples || !scratch || !usual)
         goto end;
-    for (size_t i = 0; i < replay->nodes_count; i++)
-        samples[i] = sample_of(replay, &replay->nodes[i]);
-    find_usual(samples, replay->nodes_count, scratch, usual);
+    size_t count = 0;
+    uint32_t random = 1;
+    for (size_t i = 0; i < GW_FUNCTION_COUNT; i++)
+        usual[i][PART_OWN] = usual[i][PART_LAG] = usual[i][PART_DURATION] = NOT_KNOWN;
+    for (size_t i = 0; i < replay->nodes_count; i = next_sample(i, replay->nodes_count, &random))
+        samples[count++] = sample_of(replay, &replay->nodes[i]);
+    find_usual(samples, count, scratch, usual);
     for (size_t i = 0; i < replay->nodes_count; i++) {
         struct gw_replay_node *node = &replay->nodes[i];
         struct sample sample = sample_of(replay, node);
