@@ -155,22 +155,39 @@ static CUresult map(CUdeviceptr address, size_t size, size_t offset, CUmemGeneri
     return CUDA_SUCCESS;
 }
 
+static bool lies_in(const struct mapping *mapping, CUdeviceptr address, size_t size)
+{
+    return mapping->address >= address && mapping->address + mapping->size <= address + size;
+}
+
+static struct mapping *mapping_in(CUdeviceptr address, size_t size)
+{
+    struct mapping *mapping = mappings;
+    while (mapping && !lies_in(mapping, address, size))
+        mapping = mapping->next;
+    return mapping;
+}
+
+// The range must be that of one mapping or of several adjacent ones, each whole.
 static CUresult unmap(CUdeviceptr address, size_t size)
 {
-    struct mapping **place = &mappings, *found;
-    while (*place && (*place)->address != address)
-        place = &(*place)->next;
-    found = *place;
-    if (!found || found->size != size)
+    size_t covered = 0;
+    for (const struct mapping *mapping = mappings; mapping; mapping = mapping->next)
+        covered += lies_in(mapping, address, size) ? mapping->size : 0;
+    if (!size || covered != size)
         return CUDA_ERROR_INVALID_VALUE;
-    device_wait(found->physical->device);
-    mmap((void *)address, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-    for (place = &mappings; *place != found;)
-        place = &(*place)->next;
-    *place = found->next;
-    range_remove(range_find((void *)address));
-    physical_unref(found->physical);
-    free(found);
+    for (struct mapping *found; (found = mapping_in(address, size)) != NULL;) {
+        device_wait(found->physical->device); // others may change the list meanwhile
+        mmap((void *)found->address, found->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+             -1, 0);
+        struct mapping **place = &mappings;
+        while (*place != found)
+            place = &(*place)->next;
+        *place = found->next;
+        range_remove(range_find((void *)found->address));
+        physical_unref(found->physical);
+        free(found);
+    }
     return CUDA_SUCCESS;
 }
 
