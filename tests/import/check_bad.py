@@ -63,6 +63,25 @@ def judge(done, path, words):
     return 0
 
 
+def garble(program, path, content, alphabet):
+    """Bytes changed anywhere: the file is read or refused in one line."""
+    dice = random.Random(1)
+    faults = 0
+    for _ in range(200):
+        garbled = bytearray(content)
+        for _ in range(dice.randint(1, 6)):
+            garbled[dice.randrange(len(garbled))] = dice.choice(alphabet)
+        with open(path, "wb") as file:
+            file.write(garbled)
+        done = run(program, path)
+        if done.returncode not in (0, 1) or (done.returncode == 1 and done.stderr.count(b"\n") != 1):
+            kept = path + f".{faults}"
+            shutil.copy(path, kept)
+            print(f"{os.path.basename(kept)}: status {done.returncode}: {done.stderr[:300]!r}")
+            faults += 1
+    return faults
+
+
 def main():
     program, folder = sys.argv[1:3]
     shutil.rmtree(folder, ignore_errors=True)
@@ -96,18 +115,24 @@ def main():
         if done.returncode or b"calls 1\nops 1\nuntied 0\n" not in done.stdout:
             print(f"{name}: status {done.returncode}: {done.stderr.decode(errors='replace')}")
             faults += 1
-    dice = random.Random(1)
-    path = os.path.join(folder, "garbled.json")
-    for _ in range(200):  # bytes changed anywhere: either read or refused
-        content = bytearray(GOOD)
-        for _ in range(dice.randint(1, 4)):
-            content[dice.randrange(len(content))] = dice.choice(b'{}[]",:0-9e.\\ \x00\xff')
-        with open(path, "wb") as file:
-            file.write(content)
-        done = run(program, path)
-        if done.returncode not in (0, 1) or (done.returncode == 1 and done.stderr.count(b"\n") != 1):
-            print(f"garbled: status {done.returncode} for {bytes(content)!r}: {done.stderr!r}")
-            faults += 1
+    path = os.path.join(folder, "whole.sqlite")
+    database(path, "PRAGMA page_size = 512", "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)",
+             "INSERT INTO StringIds VALUES (1, 'cudaLaunchKernel_v7000'), (2, 'kernel(int)')",
+             "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, end INT, globalTid INT, nameId INT, correlationId INT)",
+             "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, deviceId INT, streamId INT, correlationId INT, "
+             "globalPid INT, demangledName INT)",
+             "CREATE TABLE NVTX_EVENTS (start INT, end INT, globalTid INT, eventType INT, text TEXT)",
+             "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (10, 20, 16777217, 1, 1), (30, 40, 16777217, 1, 2)",
+             "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (15, 25, 0, 7, 1, 16777216, 2), (35, 45, 0, 7, 2, 16777216, 2)",
+             "INSERT INTO NVTX_EVENTS VALUES (5, 50, 16777217, 59, 'range')")
+    with open(path, "rb") as file:
+        whole = file.read()
+    done = run(program, path)
+    if done.returncode or b"calls 2\nops 2\nuntied 0\n" not in done.stdout:
+        print(f"whole.sqlite: status {done.returncode}: {done.stderr.decode(errors='replace')}")
+        faults += 1
+    faults += garble(program, os.path.join(folder, "garbled.json"), GOOD, b'{}[]",:0-9e.\\ \x00\xff')
+    faults += garble(program, os.path.join(folder, "garbled.sqlite"), whole, bytes(range(256)))
     print(f"{faults} faults")
     return 1 if faults else 0
 
