@@ -33,9 +33,9 @@ static double median(const double *values, const struct gw_model *model, double 
     return count ? scratch[count / 2] : 0;
 }
 
-/* What each step costs the devices: their idle time in it, and the time of the operations it enqueued, less what the
+/* What each step costs the devices: their idle time in it, and the time of the compute it enqueued, less what the
  * replay takes for noise. A host that runs ahead makes steps long or short without costing anything, so their length on
- * the host will not do. */
+ * the host will not do; copies may be measured with their wait for other work, so they are left out. */
 static void measure_costs(const struct gw_judge *judge, double *costs)
 {
     const struct gw_model *model = judge->model;
@@ -50,7 +50,7 @@ static void measure_costs(const struct gw_judge *judge, double *costs)
         for (uint32_t o = judge->call_ops.first[fact->call];
              fact->step != GW_NONE && o < judge->call_ops.first[fact->call + 1]; o++) {
             const struct gw_op *op = &model->ops[judge->call_ops.list[o]];
-            if (gw_op_is_busy(op))
+            if (gw_op_is_busy(op) && gw_op_class(op) == GW_CLASS_COMPUTE)
                 costs[fact->step] += (double)(op->end_ns - op->start_ns) / devices;
         }
         uint32_t node = judge->replay ? judge->replay->node_of_call[fact->call] : GW_NONE;
@@ -143,12 +143,11 @@ int gw_judge_hiccup(struct gw_judge *judge, struct gw_verdict *verdict)
         goto end;
     }
     enum gw_class cls = what_differs(judge, slow, excess / count);
-    ret =
-        gw_verdict_confirm(verdict, judge, saving,
-                           "%u of %.0f steps cost the GPU %.3f ms more than the median one; what differs most is %s%s",
-                           count, judge->steps, excess / count / 1e6,
-                           cls == GW_CLASS_COMPUTE ? "the time of the operations themselves" : "idle time: ",
-                           cls == GW_CLASS_COMPUTE ? "" : gw_class_words(cls));
+    ret = gw_verdict_confirm(
+        verdict, judge, saving,
+        "%u of %.0f steps cost the GPU %.3f ms more than the median one; what differs most is %s%s", count,
+        judge->steps, excess / count / 1e6, cls == GW_CLASS_COMPUTE ? "the time of kernels" : "idle time: ",
+        cls == GW_CLASS_COMPUTE ? "" : gw_class_words(cls));
     for (size_t s = 0; s < model->steps_count && ret == 0; s++) {
         if (slow[s])
             ret = add_slow_step(verdict, &model->steps[s]);
