@@ -121,7 +121,8 @@ static void run_node(struct state *now, uint32_t index)
     for (uint32_t i = 0; i < node->op_count && !(edit & GW_EDIT_NO_OP); i++)
         ops_end = max_u64(ops_end, run_op(now, &now->replay->ops[node->op_first + i], begin, edit));
     now->process_busy[process] = max_u64(busy, ops_end);
-    uint64_t end = max_u64(begin, waited_until(now, node, ops_end, busy)) + node->own_ns;
+    uint64_t until = waited_until(now, node, ops_end, busy);
+    uint64_t end = max_u64(begin, until > node->early_ns ? until - node->early_ns : 0) + node->own_ns;
     if (edit & GW_EDIT_QUICK)
         end = begin + min_u64(node->own_ns, now->replay->quick_ns);
     if (edit & GW_EDIT_DROP)

@@ -46,7 +46,8 @@ struct gw_replay_node {
     /* What is beyond the usual for such calls, the machine's doing: of own_ns, and of the lag and duration of the first
      * operation. */
     uint64_t own_noise_ns, lag_noise_ns, duration_noise_ns;
-    uint64_t handed_ns;            /* from the end of the call of another thread that woke this one */
+    uint64_t handed_ns; /* from the end of the call of another thread that woke this one */
+    uint64_t early_ns;  /* it ended this long before what it waited for: device times have an error */
     uint32_t call, thread;
     uint32_t handed_by; /* node, or GW_NONE */
     uint32_t op_first, op_count;
