@@ -1,0 +1,288 @@
+/*
+ * Verdicts that need more than one repeating fault on one device: several devices, warm-up, first uses, noise.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyzer/verdicts/verdicts.h"
+#include "tests/unit/model_fixture.h"
+
+enum { STEPS = 30, WARMUP = 3 };
+
+#define US(n) ((uint64_t)(n)*1000u)
+
+struct outcome {
+    struct gw_model *model;
+    struct gw_budget *budget;
+    struct gw_verdicts *verdicts;
+};
+
+static void analyse(struct outcome *outcome, struct gw_model *model)
+{
+    outcome->model = model;
+    assert_int_equal(gw_budget_create(model, &outcome->budget), 0);
+    assert_int_equal(gw_verdicts_create(model, outcome->budget, &outcome->verdicts), 0);
+}
+
+static void release(struct outcome *outcome)
+{
+    gw_verdicts_destroy(outcome->verdicts);
+    gw_budget_destroy(outcome->budget);
+    gw_model_destroy(outcome->model);
+}
+
+static const struct gw_verdict *find(const struct outcome *outcome, const char *id)
+{
+    for (size_t i = 0; i < outcome->verdicts->list_count; i++) {
+        if (strcmp(outcome->verdicts->list[i].id, id) == 0)
+            return &outcome->verdicts->list[i];
+    }
+    fail_msg("no verdict %s", id);
+    return NULL;
+}
+
+static void expect(const struct outcome *outcome, const char *id, enum gw_verdict_state state, double saving_ms)
+{
+    const struct gw_verdict *verdict = find(outcome, id);
+    if (verdict->state != state)
+        fail_msg("%s: state %d, not %d: %s", id, verdict->state, state, verdict->why);
+    if (state == GW_CONFIRMED && fabs(verdict->saving_ms - saving_ms) > 0.1 * saving_ms)
+        fail_msg("%s: saving %.4f ms, not %.4f: %s", id, verdict->saving_ms, saving_ms, verdict->why);
+}
+
+static void end_run(struct gw_script *script, struct outcome *outcome)
+{
+    for (int s = 0; s < 3; s++)
+        script->now_ns = script->stream_end_ns[s] > script->now_ns ? script->stream_end_ns[s] : script->now_ns;
+    struct gw_model *model = gw_script_end(script);
+    model->steps[model->steps_count - 1].end_ns = script->now_ns;
+    analyse(outcome, model);
+}
+
+static void lazy_load(void **state)
+{
+    (void)state;
+    for (int faulty = 0; faulty < 2; faulty++) {
+        struct outcome outcome = {0};
+        struct gw_script script;
+        gw_script_begin(&script);
+        for (int i = 0; i < WARMUP + STEPS; i++) {
+            char name[32];
+            snprintf(name, sizeof name, "_Z6kernel%dv", faulty ? i : 0);
+            gw_script_step(&script, i < WARMUP);
+            for (int k = 0; k < 4; k++)
+                gw_script_launch(&script, 1, "_Z7forwardPf", US(20));
+            uint32_t call = gw_script_launch(&script, 1, name, US(20));
+            if (faulty) {
+                gw_fixture_model(script.fixture)->calls[call].end_ns += US(1000);
+                script.now_ns += US(1000);
+            }
+            gw_script_end_step(&script, i < WARMUP);
+        }
+        end_run(&script, &outcome);
+        expect(&outcome, "lazy-load", faulty ? GW_CONFIRMED : GW_RULED_OUT, 0.91);
+        release(&outcome);
+    }
+}
+
+static void autotune(void **state)
+{
+    (void)state;
+    for (int faulty = 0; faulty < 2; faulty++) {
+        struct outcome outcome = {0};
+        struct gw_script script;
+        gw_script_begin(&script);
+        for (int i = 0; i < WARMUP + STEPS; i++) {
+            gw_script_step(&script, i < WARMUP);
+            for (int k = 0; k < 5; k++)
+                gw_script_launch(&script, 1, "_Z7forwardPf", US(100));
+            for (int k = 0; k < 6 && faulty && i == 15; k++) {
+                char name[32];
+                snprintf(name, sizeof name, "_Z5trial%dv", k);
+                gw_script_launch(&script, 1, name, US(1000));
+            }
+            gw_script_end_step(&script, i < WARMUP);
+        }
+        end_run(&script, &outcome);
+        expect(&outcome, "autotune", faulty ? GW_CONFIRMED : GW_RULED_OUT, 6.0 / STEPS);
+        release(&outcome);
+    }
+}
+
+static void compile_warmup(void **state)
+{
+    (void)state;
+    for (int faulty = 0; faulty < 2; faulty++) {
+        struct outcome outcome = {0};
+        struct gw_script script;
+        gw_script_begin(&script);
+        for (int i = 0; i < WARMUP + STEPS; i++) {
+            gw_script_step(&script, i < WARMUP);
+            if (i == 0) {
+                gw_script_launch(&script, 1, "_Z7forwardPf", US(100));
+                gw_script_think(&script, US(faulty ? 2500000 : 2500));
+                gw_script_call(&script, "cuModuleLoadData", US(faulty ? 500000 : 500));
+            }
+            for (int k = 0; k < 5; k++)
+                gw_script_launch(&script, 1, "_Z7forwardPf", US(100));
+            gw_script_end_step(&script, i < WARMUP);
+        }
+        end_run(&script, &outcome);
+        expect(&outcome, "compile-warmup", faulty ? GW_CONFIRMED : GW_RULED_OUT, 3000.0 / STEPS);
+        expect(&outcome, "recompile", GW_RULED_OUT, 0);
+        release(&outcome);
+    }
+}
+
+/* Kernels on a second device beside those of the first: work_us of them a step. */
+static void two_devices(struct outcome *outcome, uint64_t work_us)
+{
+    struct gw_script script;
+    gw_script_begin(&script);
+    uint32_t device = gw_fixture_device(script.fixture, 1);
+    uint32_t stream = gw_fixture_stream(script.fixture, device, 1, GW_STREAM_NON_BLOCKING);
+    for (int i = 0; i < WARMUP + STEPS; i++) {
+        gw_script_step(&script, i < WARMUP);
+        gw_script_launch(&script, 1, "_Z7forwardPf", US(900));
+        uint64_t start = script.now_ns + GW_SCRIPT_LATENCY_NS;
+        uint32_t call = gw_script_call(&script, "cudaLaunchKernel", GW_SCRIPT_CALL_NS);
+        if (work_us)
+            gw_fixture_op(script.fixture, call, stream, GW_OP_KERNEL, start, start + US(work_us));
+        gw_script_stream_sync(&script, 1);
+        gw_script_end_step(&script, i < WARMUP);
+    }
+    end_run(&script, outcome);
+}
+
+static void imbalance(void **state)
+{
+    (void)state;
+    struct outcome outcome = {0};
+    two_devices(&outcome, 300);
+    expect(&outcome, "imbalance", GW_CONFIRMED, 0.3);
+    expect(&outcome, "idle-device", GW_RULED_OUT, 0);
+    release(&outcome);
+    two_devices(&outcome, 900);
+    expect(&outcome, "imbalance", GW_RULED_OUT, 0);
+    release(&outcome);
+}
+
+static void idle_device(void **state)
+{
+    (void)state;
+    struct outcome outcome = {0};
+    two_devices(&outcome, 0);
+    expect(&outcome, "idle-device", GW_CONFIRMED, 0.45);
+    assert_int_equal(find(&outcome, "idle-device")->device, 1);
+    expect(&outcome, "imbalance", GW_RULED_OUT, 0);
+    release(&outcome);
+}
+
+/* The first device's kernels wait for an event of a slower second device. */
+static void dependency_stall(void **state)
+{
+    (void)state;
+    for (int faulty = 0; faulty < 2; faulty++) {
+        struct outcome outcome = {0};
+        struct gw_script script;
+        uint64_t other_end_ns = 0;
+        gw_script_begin(&script);
+        uint32_t device = gw_fixture_device(script.fixture, 1);
+        uint32_t stream = gw_fixture_stream(script.fixture, device, 1, GW_STREAM_NON_BLOCKING);
+        for (int i = 0; i < WARMUP + STEPS; i++) {
+            gw_script_step(&script, i < WARMUP);
+            uint64_t start = script.now_ns + GW_SCRIPT_LATENCY_NS;
+            start = start > other_end_ns ? start : other_end_ns;
+            other_end_ns = start + US(500);
+            uint32_t call = gw_script_call(&script, "cudaLaunchKernel", GW_SCRIPT_CALL_NS);
+            gw_fixture_op(script.fixture, call, stream, GW_OP_KERNEL, start, other_end_ns);
+            struct gw_order record = {.event = 0xe0, .stream = stream, .what = GW_ORDER_EVENT_RECORD};
+            call = gw_script_call(&script, "cudaEventRecord", GW_SCRIPT_CALL_NS);
+            gw_fixture_order_detail(script.fixture, call, record);
+            script.recorded_ns = other_end_ns;
+            gw_script_launch(&script, 1, "_Z7forwardPf", US(100));
+            if (faulty)
+                gw_script_wait(&script, 1);
+            gw_script_launch(&script, 1, "_Z8backwardPf", US(100));
+            gw_script_stream_sync(&script, 1);
+            gw_script_end_step(&script, i < WARMUP);
+        }
+        end_run(&script, &outcome);
+        expect(&outcome, "dependency-stall", faulty ? GW_CONFIRMED : GW_RULED_OUT, 0.106);
+        /* not more: then the second device limits the step */
+        release(&outcome);
+    }
+}
+
+/* Once the thread that waits for the device gets its CPU back late: nobody's fault, and no repair would help. */
+static void noise_is_no_fault(void **state)
+{
+    (void)state;
+    struct outcome outcome = {0};
+    struct gw_script script;
+    gw_script_begin(&script);
+    for (int i = 0; i < WARMUP + STEPS; i++) {
+        gw_script_step(&script, i < WARMUP);
+        gw_script_launch(&script, 1, "_Z7forwardPf", US(1000));
+        uint64_t before_last = script.recorded_ns;
+        script.recorded_ns = script.stream_end_ns[1];
+        struct gw_order record = {
+            .event = 0xa0 + (uint64_t)i % 2 * 8, .stream = script.streams[1], .what = GW_ORDER_EVENT_RECORD};
+        struct gw_order wait = {.event = 0xa8 - (uint64_t)i % 2 * 8, .stream = GW_NONE, .what = GW_ORDER_EVENT_SYNC};
+        gw_fixture_order_detail(script.fixture, gw_script_call(&script, "cudaEventRecord", GW_SCRIPT_CALL_NS), record);
+        uint32_t call = gw_script_call(&script, "cudaEventSynchronize", GW_SCRIPT_CALL_NS);
+        gw_fixture_order_detail(script.fixture, call, wait);
+        script.now_ns = before_last > script.now_ns ? before_last + 1000 : script.now_ns;
+        script.now_ns += i == 20 ? US(16000) : 0;
+        gw_fixture_model(script.fixture)->calls[call].end_ns = script.now_ns;
+        gw_script_end_step(&script, i < WARMUP);
+    }
+    end_run(&script, &outcome);
+    expect(&outcome, "hiccup", GW_RULED_OUT, 0);
+    expect(&outcome, "device-sync", GW_RULED_OUT, 0);
+    release(&outcome);
+}
+
+static void preemption_is_not_sleep(void **state)
+{
+    (void)state;
+    for (int voluntary = 0; voluntary < 2; voluntary++) {
+        struct outcome outcome = {0};
+        struct gw_script script;
+        gw_script_begin(&script);
+        for (int i = 0; i < WARMUP + STEPS; i++) {
+            gw_script_step(&script, i < WARMUP);
+            gw_script_launch(&script, 1, "_Z7forwardPf", US(100));
+            gw_script_stream_sync(&script, 1);
+            gw_script_blocked(&script, US(500));
+            gw_script_launch(&script, 1, "_Z7forwardPf", US(100));
+            gw_script_end_step(&script, i < WARMUP);
+        }
+        struct gw_model *building = gw_fixture_model(script.fixture);
+        for (size_t i = 0; i < building->thread_gaps_count; i++) {
+            building->thread_gaps[i].voluntary_switches = (uint32_t)voluntary;
+            building->thread_gaps[i].involuntary_switches = 1;
+        }
+        end_run(&script, &outcome);
+        assert_int_equal(find(&outcome, "host-blocked")->state, voluntary ? GW_CONFIRMED : GW_RULED_OUT);
+        release(&outcome);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lazy_load),         cmocka_unit_test(autotune),
+        cmocka_unit_test(compile_warmup),    cmocka_unit_test(imbalance),
+        cmocka_unit_test(idle_device),       cmocka_unit_test(dependency_stall),
+        cmocka_unit_test(noise_is_no_fault), cmocka_unit_test(preemption_is_not_sleep),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
