@@ -216,7 +216,7 @@ void __cudaRegisterFatBinaryEnd(void **handle)
 void __cudaUnregisterFatBinary(void **handle)
 {
     struct image *image = (struct image *)handle;
-    if (!image)
+    if (!image || rt_forked())
         return;
     pthread_rwlock_wrlock(&registry_lock);
     for (struct symbol *symbol = image->symbols, *sister; symbol; symbol = sister) {

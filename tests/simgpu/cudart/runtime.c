@@ -19,13 +19,35 @@ static atomic_bool initialised;
 static pthread_mutex_t primary_lock = PTHREAD_MUTEX_INITIALIZER;
 static CUcontext primary_contexts[RT_DEVICES_MAX];
 
+/* Set in the child of a process that had initialised the driver. There, locks may be held for ever by threads that the
+ * child does not have, so that nothing below may be touched. */
+static atomic_bool forked;
+
+static void after_fork_in_child(void)
+{
+    atomic_store(&forked, true);
+}
+
+static void watch_for_fork(void)
+{
+    pthread_atfork(NULL, NULL, after_fork_in_child);
+}
+
+bool rt_forked(void)
+{
+    return atomic_load_explicit(&forked, memory_order_relaxed);
+}
+
 static cudaError_t initialise(void)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (atomic_load_explicit(&initialised, memory_order_acquire))
         return cudaSuccess;
     CUresult result = DRV(cuInit)(0);
-    if (result == CUDA_SUCCESS)
+    if (result == CUDA_SUCCESS) {
+        pthread_once(&once, watch_for_fork);
         atomic_store_explicit(&initialised, true, memory_order_release);
+    }
     return (cudaError_t)result;
 }
 
@@ -124,6 +146,8 @@ cudaError_t rt_prepare(enum rt_need need)
     cudaError_t result = cudaSuccess;
     if (need == RT_NOTHING)
         return cudaSuccess;
+    if (rt_forked())
+        return cudaErrorInitializationError;
     if (!rt_driver_load())
         return cudaErrorInsufficientDriver;
     result = initialise();

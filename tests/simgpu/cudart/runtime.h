@@ -44,6 +44,9 @@ enum rt_need {
  * program's back, which is no API call: those entry points are not logged, as tools do not see them either. */
 cudaError_t rt_prepare(enum rt_need need);
 
+/* Whether this is the child of a process that had used the runtime before it forked: CUDA cannot be used in it. */
+bool rt_forked(void);
+
 /* Enters the entry point NAME called from CALLER. Returns cudaSuccess, or why the call cannot be made (an injected
  * fault included). Every rt_begin has an rt_end, whatever it returned. */
 cudaError_t rt_begin(struct simgpu_call *call, const char *name, const void *caller, enum rt_need need);

@@ -1,8 +1,14 @@
 // A child of a process that used CUDA cannot use it and is told so; a child forked before can; the parent goes on.
+#include <atomic>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 #include "program.h"
+
+__global__ void never_in_parent()
+{
+}
 
 static int child_status(pid_t child)
 {
@@ -43,6 +49,22 @@ int main()
         _exit(refused ? 0 : 1);
     }
     EXPECT(child_status(child) == 0);
+    // The same while another thread is inside CUDA, with a kernel the parent never launched, ended by exit().
+    std::atomic<bool> stop(false);
+    std::thread busy([&stop] {
+        while (!stop)
+            one_step(7);
+    });
+    for (int round = 0; round < 5; round++) {
+        child = fork();
+        if (child == 0) {
+            never_in_parent<<<1, 32>>>();
+            std::exit(cudaGetLastError() == cudaErrorInitializationError ? 0 : 1);
+        }
+        EXPECT(child_status(child) == 0);
+    }
+    stop = true;
+    busy.join();
     for (int step = 0; step < 10; step++)
         one_step(static_cast<unsigned char>(100 + step));
     return 0;
