@@ -46,6 +46,19 @@ void *gw_real(unsigned function)
     return search.found;
 }
 
+void *gw_real_linked(unsigned function)
+{
+    void *address = __atomic_load_n(&gw_real_cache[function], __ATOMIC_RELAXED);
+
+    if (GW_LIKELY(address))
+        return address;
+    // Nobody looked the function up: the program reached its wrapper by being linked to it.
+    address = gw_real(function);
+    if (address)
+        gw_note_route(gw_function_row(function)->api, GW_ROUTE_LINKED);
+    return address;
+}
+
 void gw_real_set(unsigned function, void *address)
 {
     __atomic_store_n(&gw_real_cache[function], address, __ATOMIC_RELAXED);

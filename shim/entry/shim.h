@@ -54,6 +54,7 @@ void *gw_real_dlvsym(void);
 // The real function of a row, found in the API's library or, failing that, in whichever object defines it; NULL when
 // none does. Cached; gw_real_set replaces what is known by what the program was answered.
 void *gw_real(unsigned function);
+void *gw_real_linked(unsigned function); // the same for a wrapper, which notes by which route it was reached
 void gw_real_set(unsigned function, void *address);
 extern void *gw_real_cache[GW_FUNCTION_COUNT];
 

@@ -45,7 +45,7 @@ static inline const struct gw_sink *recording_sink(void)
     GW_EXPORT TYPE_##ret symbol(GW_PARAMS_##sig);                                                                      \
     GW_EXPORT TYPE_##ret symbol(GW_PARAMS_##sig)                                                                       \
     {                                                                                                                  \
-        TYPE_##ret (*real)(GW_PARAMS_##sig) = (TYPE_##ret(*)(GW_PARAMS_##sig))gw_real(GW_FUNCTION_##symbol);           \
+        TYPE_##ret (*real)(GW_PARAMS_##sig) = (TYPE_##ret(*)(GW_PARAMS_##sig))gw_real_linked(GW_FUNCTION_##symbol);    \
         const struct gw_sink *sink = recording_sink();                                                                 \
         struct gw_call call;                                                                                           \
                                                                                                                        \
@@ -72,7 +72,7 @@ static inline const struct gw_sink *recording_sink(void)
     GW_EXPORT TYPE_##ret symbol(GW_PARAMS_##sig);                                                                      \
     GW_EXPORT TYPE_##ret symbol(GW_PARAMS_##sig)                                                                       \
     {                                                                                                                  \
-        TYPE_##ret (*real)(GW_PARAMS_##sig) = (TYPE_##ret(*)(GW_PARAMS_##sig))gw_real(GW_FUNCTION_##symbol);           \
+        TYPE_##ret (*real)(GW_PARAMS_##sig) = (TYPE_##ret(*)(GW_PARAMS_##sig))gw_real_linked(GW_FUNCTION_##symbol);    \
                                                                                                                        \
         return real ? real(GW_ARGS_##sig) : MISSING_##ret(GW_FUNCTION_##symbol);                                       \
     }
@@ -81,7 +81,7 @@ static inline const struct gw_sink *recording_sink(void)
     GW_EXPORT void symbol(GW_PARAMS_##sig);                                                                            \
     GW_EXPORT void symbol(GW_PARAMS_##sig)                                                                             \
     {                                                                                                                  \
-        void (*real)(GW_PARAMS_##sig) = (void (*)(GW_PARAMS_##sig))gw_real(GW_FUNCTION_##symbol);                      \
+        void (*real)(GW_PARAMS_##sig) = (void (*)(GW_PARAMS_##sig))gw_real_linked(GW_FUNCTION_##symbol);               \
                                                                                                                        \
         if (real)                                                                                                      \
             real(GW_ARGS_##sig);                                                                                       \

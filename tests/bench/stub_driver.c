@@ -1,0 +1,29 @@
+// A driver that does nothing: what remains of a call's time is the tool's. Only what the bench and the tracer call.
+#include <stddef.h>
+#include <stdint.h>
+
+typedef uint64_t handle;
+
+#define EXPORT __attribute__((visibility("default")))
+#define STUB(name, parameters, effect)                                                                                 \
+    EXPORT int name parameters;                                                                                        \
+    EXPORT int name parameters                                                                                         \
+    {                                                                                                                  \
+        effect;                                                                                                        \
+        return 0;                                                                                                      \
+    }
+
+STUB(cuInit, (unsigned flags), (void)flags)
+STUB(cuCtxGetCurrent, (handle * context), *context = 16)
+STUB(cuCtxSetCurrent, (handle context), (void)context)
+STUB(cuCtxPushCurrent_v2, (handle context), (void)context)
+STUB(cuCtxPopCurrent_v2, (handle * context), *context = 16)
+STUB(cuCtxGetDevice, (int *device), *device = 0)
+STUB(cuDeviceGetAttribute, (int *value, int attribute, int device), *value = attribute + device)
+STUB(cuStreamGetCtx, (handle stream, handle *context), *context = 16 + 0 * stream)
+STUB(cuLaunchKernel,
+     (handle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+      handle stream, void **parameters, void **extra),
+     (void)function;
+     (void)gx; (void)gy; (void)gz; (void)bx; (void)by; (void)bz; (void)shared; (void)stream; (void)parameters;
+     (void)extra)
