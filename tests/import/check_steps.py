@@ -5,8 +5,8 @@
 
 A step begins, for gpuwitness, with the call that enqueues its first operation, so the truth is any time from the begin of
 each ProfilerStep range to the first enqueue inside it. At least 95 % of the boundaries must lie within 1 % of the step's
-length of that, and there must be as many steps as ranges. The begin of the first range is no boundary: the trace begins there, in the middle of what
-the step before it left behind. Exits 77 (skipped) when the trace is not there."""
+length of that, and there must be as many steps as ranges. The begin of the first range is no boundary: the trace begins
+there, in the middle of what the step before it left behind. Exits 77 (skipped) when the trace is not there."""
 import os
 import subprocess
 import sys

@@ -14,7 +14,8 @@ import sys
 
 PID, MAIN, BACKWARD = 4711, 4711, -19360192
 KERNELS = ["void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float> >(int, float*)",
-           "ampere_sgemm_128x64_nn", 'void quoted<"\\ü\u2028">(int)', "ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)",
+           "ampere_sgemm_128x64_nn", 'void quoted<"\\ü\u2028">(int)',
+           "ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)",
            "ncclDevKernel_Broadcast_RING_LL(ncclDevKernelArgsStorage<4096ul>)"]
 COPIES = ["Memcpy HtoD (Pinned -> Device)", "Memcpy HtoD (Pageable -> Device)", "Memcpy DtoH (Device -> Pageable)",
           "Memcpy DtoD (Device -> Device)", "Memcpy PtoP (Device -> Device)"]
@@ -40,7 +41,9 @@ def main():
     def op(category, name, stream, length, **args):
         begin = max(gpu[stream], now + dice.randint(2, 9))
         gpu[stream] = begin + length
-        shape = {"grid": [dice.randint(1, 99), 1, 1], "block": [128, 1, 1], "shared memory": 48} if category == "kernel" else {}
+        shape = {}
+        if category == "kernel":
+            shape = {"grid": [dice.randint(1, 99), 1, 1], "block": [128, 1, 1], "shared memory": 48}
         events.append({"ph": "X", "cat": category, "name": name, "pid": 1, "tid": stream, **interval(begin, length),
                        "args": {"External id": correlation, "device": 1, "context": 1, "stream": stream,
                                 "correlation": correlation, **shape, **args}})
