@@ -56,7 +56,14 @@ static void set_text(PangoLayout *layout, PangoFontDescription *font, const char
     pango_font_description_set_absolute_size(font, size * PANGO_SCALE);
     pango_font_description_set_weight(font, bold ? PANGO_WEIGHT_BOLD : PANGO_WEIGHT_NORMAL);
     pango_layout_set_font_description(layout, font);
-    pango_layout_set_text(layout, text, -1);
+    if (g_utf8_validate(text, -1, NULL)) {
+        pango_layout_set_text(layout, text, -1);
+    } else {
+        /* Names and arguments of programs are bytes; Pango wants UTF-8. */
+        char *valid = g_utf8_make_valid(text, -1);
+        pango_layout_set_text(layout, valid, -1);
+        g_free(valid);
+    }
 }
 
 int gw_canvas_create(struct gw_canvas **ret_canvas)

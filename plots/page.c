@@ -1,5 +1,6 @@
 #include "plots/page.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -112,16 +113,19 @@ static void append(char *text, size_t size, const char *part)
 static void describe_devices(const struct gw_model *model, char *text, size_t size)
 {
     const char *name = model->devices_count ? gw_page_device_model(model, 0) : NULL;
-    uint32_t highest = 0;
+    uint32_t used = 0; /* different numbers: ranks of one host may share a device */
 
-    for (size_t i = 0; i < model->devices_count; i++)
-        if (model->devices[i].number > highest)
-            highest = model->devices[i].number;
+    for (size_t i = 0; i < model->devices_count; i++) {
+        size_t same = 0;
+        while (model->devices[same].number != model->devices[i].number)
+            same++;
+        used += same == i;
+    }
     if (!model->devices_count)
         snprintf(text, size, "no device seen");
-    else if (highest > 0)
-        snprintf(text, size, "%" PRIu32 " %s%s%s", highest + 1, simulated(model) ? "simulated GPUs" : "GPUs",
-                 name ? ": " : "", name ? name : "");
+    else if (used > 1)
+        snprintf(text, size, "%" PRIu32 " %s%s%s", used, simulated(model) ? "simulated GPUs" : "GPUs", name ? ": " : "",
+                 name ? name : "");
     else
         snprintf(text, size, "%s%s%s", simulated(model) ? "simulated GPU" : "GPU", name ? ": " : "", name ? name : "");
 }
@@ -197,26 +201,33 @@ double gw_page_paragraph(struct gw_page *page, double x, double y, double w, dou
                          const char *text)
 {
     struct gw_text_style style = {size, colour, GW_ALIGN_LEFT, false, GW_ROLE_TEXT, false};
-    char line[1024] = "", longer[1024];
-    const char *at = text;
+    char *copy = strdup(text), *line = copy, *fits = NULL; /* fits: the last space up to which the line has room */
 
-    while (*at) {
-        size_t word = strcspn(at, " ");
-        snprintf(longer, sizeof(longer), "%s%s%.*s", line, *line ? " " : "", (int)word, at);
-        if (*line && gw_page_text_width(page, longer, size, false) > w) {
-            gw_scene_text(page->scene, x, y, w, size * LINE_HEIGHT, &style, line);
-            y += size * LINE_HEIGHT;
-            snprintf(line, sizeof(line), "%.*s", (int)word, at);
-        } else {
-            memcpy(line, longer, sizeof(line));
-        }
-        at += word;
-        at += strspn(at, " ");
+    if (!copy) {
+        page->scene->error = -ENOMEM;
+        return y;
     }
-    if (*line) {
+    for (char *at = copy; *line;) {
+        char *end = at + strcspn(at, " "), cut = *end;
+        bool room;
+        *end = '\0';
+        room = gw_page_text_width(page, line, size, false) <= w;
+        *end = cut;
+        if (room && cut) {
+            fits = end;
+            at = end + 1;
+            continue;
+        }
+        if (!room && fits)
+            end = fits; /* else one word is wider than the line: it is cut with an ellipsis */
+        cut = *end;
+        *end = '\0';
         gw_scene_text(page->scene, x, y, w, size * LINE_HEIGHT, &style, line);
         y += size * LINE_HEIGHT;
+        line = at = cut ? end + 1 : end;
+        fits = NULL;
     }
+    free(copy);
     return y;
 }
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "plots/budget_data.h"
+#include "plots/page.h"
 #include "plots/timeline_data.h"
 #include "plots/units.h"
 #include "tests/plots/plot_fixture.h"
@@ -298,6 +299,36 @@ static void detail_is_bounded(void **state)
     gw_canvas_destroy(canvas);
 }
 
+/* Paragraphs break at spaces, keep every word, and survive words that are too long and bytes that are no UTF-8. */
+static void paragraphs_keep_their_words(void **state)
+{
+    struct plot_fixture fixture;
+    struct gw_plot_options options = gw_plot_default_options();
+    struct gw_scene scene = {.width = 0.0};
+    char joined[256] = "";
+    struct gw_canvas *canvas;
+    (void)state;
+
+    assert_int_equal(gw_canvas_create(&canvas), 0);
+    plot_fixture_empty(&fixture);
+    struct gw_page page = {&fixture.source, &options, options.theme, text_width, canvas, &scene};
+    const char *text = "one two three Fünfundzwanzig aWordThatIsLongerThanTheWholeLineIsWide six \xff\xfe seven";
+    gw_page_paragraph(&page, 10.0, 10.0, 120.0, 13.0, 0xff, text);
+    assert_in_range(scene.items_count, 4, 8);
+    for (size_t i = 0; i < scene.items_count; i++) {
+        strcat(joined, i ? " " : "");
+        strcat(joined, scene.items[i].text);
+        if (strchr(scene.items[i].text, ' '))
+            assert_true(gw_canvas_text_width(canvas, scene.items[i].text, 13.0, false) <= 120.0);
+    }
+    assert_string_equal(joined, text);
+    gw_scene_clear(&scene);
+    gw_page_paragraph(&page, 10.0, 10.0, 120.0, 13.0, 0xff, "");
+    assert_int_equal(scene.items_count, 0);
+    plot_fixture_destroy(&fixture);
+    gw_canvas_destroy(canvas);
+}
+
 static void assert_text(void (*format)(double, char[GW_UNIT_TEXT]), double value, const char *expected)
 {
     char text[GW_UNIT_TEXT];
@@ -341,6 +372,7 @@ int main(void)
         cmocka_unit_test(budget_adds_up),
         cmocka_unit_test(merging_loses_no_time),
         cmocka_unit_test(detail_is_bounded),
+        cmocka_unit_test(paragraphs_keep_their_words),
         cmocka_unit_test(units_are_human),
     };
     return cmocka_run_group_tests_name("plots.layout", tests, NULL, NULL);
