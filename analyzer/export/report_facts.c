@@ -27,10 +27,11 @@ int gw_step_facts_init(struct gw_step_facts *ret_facts, const struct gw_model *m
         sum += (double)(step->end_ns - step->begin_ns);
     }
     if (facts.analysed) {
+        size_t median = (facts.analysed - 1) / 2, p95 = (size_t)(facts.analysed - 1) * 95 / 100;
         qsort(lengths, facts.analysed, sizeof *lengths, compare_u64);
-        facts.median_ms = (double)lengths[(facts.analysed - 1) / 2] / 1e6;
+        facts.median_ms = (double)lengths[median] / 1e6;
         facts.mean_ms = sum / facts.analysed / 1e6;
-        facts.p95_ms = (double)lengths[(uint64_t)(facts.analysed - 1) * 95 / 100] / 1e6;
+        facts.p95_ms = (double)lengths[p95] / 1e6;
     }
     free(lengths);
     *ret_facts = facts;

@@ -6,18 +6,26 @@
 
 #include <stdlib.h>
 
-/* Makes room for one more element of *items (count of them in use, *room allocated). False: no memory, *items kept. */
-static inline _Bool gw_array_reserve(void **items, size_t count, size_t *room, size_t size)
+/* Items with room for more than count of them: the same while count < *room, else grown. NULL: no memory, items kept.
+ */
+static inline void *gw_array_grown(void *items, size_t count, size_t *room, size_t size)
 {
-    if (count < *room)
-        return 1;
+    if (items && count < *room)
+        return items;
     size_t wanted = *room ? *room * 2 : 64;
-    void *grown = reallocarray(*items, wanted, size);
-    if (!grown)
-        return 0;
-    *items = grown;
-    *room = wanted;
-    return 1;
+    void *grown = reallocarray(items, wanted, size);
+    if (grown)
+        *room = wanted;
+    return grown;
 }
+
+/* Makes room for one more element of items (count of them in use). False: no memory, items kept. */
+#define GW_ARRAY_RESERVE(items, count, room)                                                                           \
+    ({                                                                                                                 \
+        void *grown_ = gw_array_grown((items), (count), (room), sizeof *(items));                                      \
+        if (grown_)                                                                                                    \
+            (items) = grown_;                                                                                          \
+        grown_ != NULL;                                                                                                \
+    })
 
 #endif

@@ -157,7 +157,7 @@ static int measure_latency(const struct work *work, struct gw_budget *budget)
             if ((op->kind != GW_OP_KERNEL && op->kind != GW_OP_MEMSET && op->kind != GW_OP_GRAPH) ||
                 enqueue == GW_TIME_UNKNOWN || enqueue < segment->begin_ns || enqueue >= segment->end_ns)
                 continue;
-            if (!gw_array_reserve((void **)&samples, count, &room, sizeof *samples)) {
+            if (!GW_ARRAY_RESERVE(samples, count, &room)) {
                 free(samples);
                 return -ENOMEM;
             }
@@ -247,7 +247,7 @@ static int fill_cells(struct work *work, struct gw_budget *budget)
         for (uint32_t d = 0; d < model->devices_count; d++) {
             if (model->devices[d].process != model->steps[s].process)
                 continue;
-            if (!gw_array_reserve((void **)&budget->cells, budget->cells_count, &room, sizeof *budget->cells))
+            if (!GW_ARRAY_RESERVE(budget->cells, budget->cells_count, &room))
                 return -ENOMEM;
             struct gw_step_budget *cell = &budget->cells[budget->cells_count++];
             *cell = (struct gw_step_budget){.step = s, .device = d};

@@ -33,7 +33,7 @@ static void append(struct sink *sink, uint64_t begin_ns, uint64_t end_ns, enum g
         last->end_ns = end_ns;
         return;
     }
-    if (!gw_array_reserve((void **)&gaps->list, gaps->list_count, &gaps->room, sizeof *gaps->list)) {
+    if (!GW_ARRAY_RESERVE(gaps->list, gaps->list_count, &gaps->room)) {
         sink->failed = true;
         return;
     }

@@ -75,7 +75,7 @@ static bool append(struct gw_segments *segments, struct gw_segment segment)
         last->end_ns = segment.end_ns;
         return true;
     }
-    if (!gw_array_reserve((void **)&segments->list, segments->list_count, &segments->room, sizeof *segments->list))
+    if (!GW_ARRAY_RESERVE(segments->list, segments->list_count, &segments->room))
         return false;
     segments->list[segments->list_count++] = segment;
     return true;

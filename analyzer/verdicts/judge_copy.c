@@ -156,8 +156,7 @@ static int collect_contents(const struct gw_judge *judge, struct contents *conte
         if (memory && memory->kind >= GW_MEMORY_FREE) {
             item.device_ptr = memory->ptr;
             item.what = CONTENT_FREE;
-            if (!gw_array_reserve((void **)&contents->frees, contents->frees_count, &free_room,
-                                  sizeof *contents->frees))
+            if (!GW_ARRAY_RESERVE(contents->frees, contents->frees_count, &free_room))
                 return -ENOMEM;
             contents->frees[contents->frees_count++] = item;
         }
@@ -171,7 +170,7 @@ static int collect_contents(const struct gw_judge *judge, struct contents *conte
         item.size_bytes = copy->size_bytes;
         item.device_ptr = copy->direction == GW_COPY_H2D ? copy->dst : copy->src;
         item.what = copy->direction;
-        if (!gw_array_reserve((void **)&contents->copies, contents->copies_count, &copy_room, sizeof *contents->copies))
+        if (!GW_ARRAY_RESERVE(contents->copies, contents->copies_count, &copy_room))
             return -ENOMEM;
         contents->copies[contents->copies_count++] = item;
     }

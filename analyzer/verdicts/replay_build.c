@@ -80,7 +80,7 @@ static int event_number(struct builder *b, uint32_t process, uint64_t handle, ui
     while (map->keys[at] && map->keys[at] != key)
         at = (at + 1) & map->mask;
     if (!map->keys[at]) {
-        if (!gw_array_reserve((void **)&b->now.event_ns, map->used, &b->event_room, sizeof *b->now.event_ns))
+        if (!GW_ARRAY_RESERVE(b->now.event_ns, map->used, &b->event_room))
             return -ENOMEM;
         map->keys[at] = key;
         map->numbers[at] = (uint32_t)map->used;
@@ -146,7 +146,7 @@ static int add_op(struct builder *b, struct gw_replay_node *node, uint32_t index
         entry.lag_ns = waited < latency_ns ? waited : latency_ns;
         entry.extra_ns = op->start_ns > ready ? op->start_ns - ready : 0;
     }
-    if (!gw_array_reserve((void **)&replay->ops, replay->ops_count, &b->op_room, sizeof *replay->ops))
+    if (!GW_ARRAY_RESERVE(replay->ops, replay->ops_count, &b->op_room))
         return -ENOMEM;
     replay->ops[replay->ops_count++] = entry;
     node->op_count++;
@@ -176,7 +176,7 @@ static int add_order(struct builder *b, struct gw_replay_node *node, const struc
             return 0;
         if ((ret = event_number(b, process, order->event, &number)) < 0)
             return ret;
-        if (!gw_array_reserve((void **)&replay->orders, replay->orders_count, &b->order_room, sizeof *replay->orders))
+        if (!GW_ARRAY_RESERVE(replay->orders, replay->orders_count, &b->order_room))
             return -ENOMEM;
         copy.event = number;
         replay->orders[replay->orders_count++] = copy;
@@ -313,7 +313,7 @@ static int add_node(struct builder *b, uint32_t call_index)
             return ret;
     }
     find_wait(b, &node, &found, busy);
-    if (!gw_array_reserve((void **)&replay->nodes, replay->nodes_count, &b->node_room, sizeof *replay->nodes))
+    if (!GW_ARRAY_RESERVE(replay->nodes, replay->nodes_count, &b->node_room))
         return -ENOMEM;
     replay->node_of_call[call_index] = (uint32_t)replay->nodes_count;
     b->now.thread_end[call->thread] = max_u64(before, call->end_ns);
@@ -401,8 +401,7 @@ static int add_phases(struct builder *b)
             replay->phases[replay->phases_count - 1].node_end = (uint32_t)end;
             replay->phases[replay->phases_count - 1].steps++;
         } else {
-            if (!gw_array_reserve((void **)&replay->phases, replay->phases_count, &b->phase_room,
-                                  sizeof *replay->phases))
+            if (!GW_ARRAY_RESERVE(replay->phases, replay->phases_count, &b->phase_room))
                 return -ENOMEM;
             replay->phases[replay->phases_count++] =
                 (struct gw_replay_phase){(uint32_t)node, (uint32_t)end, step->process, 1};
