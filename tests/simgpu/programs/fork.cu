@@ -52,7 +52,7 @@ int main()
     // The same while another thread is inside CUDA, with a kernel the parent never launched, ended by exit().
     std::atomic<bool> stop(false);
     std::thread busy([&stop] {
-        while (!stop)
+        for (int step = 0; step < 300 && !stop; step++)
             one_step(7);
     });
     for (int round = 0; round < 5; round++) {
