@@ -10,6 +10,9 @@
 #define QUERY_LEAST_NS 10000u
 #define TINY_KERNEL_NS 50000u
 #define TINY_KERNELS_A_STEP 10.0
+#define USUAL_LAUNCHES 4u
+#define USUAL_LAUNCH_NS 5000u
+#define LAUNCH_SLACK_NS 20000u
 
 static double a_step(const struct gw_judge *judge, double count)
 {
@@ -75,6 +78,8 @@ int gw_judge_small_kernels(struct gw_judge *judge, struct gw_verdict *verdict)
 {
     struct gw_finding finding;
     double tiny = 0, kernel_ns = 0, call_ns = 0;
+    /* Longer launches were interrupted, or waited for something: a graph would not mend that. */
+    uint64_t longest = USUAL_LAUNCHES * (judge->replay ? judge->replay->quick_ns : USUAL_LAUNCH_NS) + LAUNCH_SLACK_NS;
     int ret = gw_finding_init(&finding, judge);
     if (ret < 0)
         return ret;
@@ -90,7 +95,7 @@ int gw_judge_small_kernels(struct gw_judge *judge, struct gw_verdict *verdict)
                 continue;
             uint64_t length = op->end_ns - op->start_ns, cost = call->end_ns - call->begin_ns;
             uint64_t blocked = 0, pause = gw_fact_pause_ns(judge, fact, &blocked);
-            if (length > TINY_KERNEL_NS || length > cost + pause)
+            if (length > TINY_KERNEL_NS || length > cost + pause || cost > longest)
                 continue;
             if (pass == 0) {
                 tiny++;
