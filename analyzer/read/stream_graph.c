@@ -22,17 +22,14 @@ struct gw_stream_graph {
     struct gw_error error;
 };
 
-static int take_babeltrace_error(struct gw_error *error, const char *what, const char *path)
+/* The library's own words name its internals and no remedy, so they are dropped. */
+static int cannot_open(struct gw_error *error, const char *path)
 {
     const bt_error *cause = bt_current_thread_take_error();
-    uint64_t causes = cause ? bt_error_get_cause_count(cause) : 0;
-    /* The first cause is the deepest: it names what is wrong, the others only who called. */
-    const char *message = causes ? bt_error_cause_get_message(bt_error_borrow_cause_by_index(cause, 0)) : "no detail";
-    gw_error_set(error, 0, "%s: %s (%s)", path, what, message);
     if (cause) {
         bt_error_release(cause);
     }
-    return -EBADMSG;
+    return gw_error_set(error, -EBADMSG, "%s: the trace cannot be opened, its metadata is damaged; record again", path);
 }
 
 static int add_source(bt_graph *graph, const char *path, const bt_component_source **ret_source)
@@ -70,7 +67,7 @@ int gw_stream_graph_count(const char *trace_path, uint64_t *ret_count, struct gw
     const bt_component_source *source = NULL;
     int status = add_source(graph, trace_path, &source);
     if (status) {
-        status = take_babeltrace_error(error, "the trace cannot be opened, its metadata is damaged", trace_path);
+        status = cannot_open(error, trace_path);
     } else {
         *ret_count = bt_component_source_get_output_port_count(source);
     }
@@ -238,7 +235,7 @@ int gw_stream_graph_create(const char *trace_path, uint64_t port, struct gw_reco
     self->user = user;
     status = add_source(self->graph, trace_path, &source);
     if (status) {
-        status = take_babeltrace_error(error, "the trace cannot be opened, its metadata is damaged", trace_path);
+        status = cannot_open(error, trace_path);
         goto end;
     }
     const bt_port_output *output = bt_component_source_borrow_output_port_by_index_const(source, port);
@@ -246,7 +243,7 @@ int gw_stream_graph_create(const char *trace_path, uint64_t port, struct gw_reco
             BT_GRAPH_ADD_COMPONENT_STATUS_OK ||
         bt_graph_connect_ports(self->graph, output, bt_component_sink_borrow_input_port_by_index_const(sink, 0),
                                NULL) != BT_GRAPH_CONNECT_PORTS_STATUS_OK) {
-        status = take_babeltrace_error(error, "the trace cannot be opened", trace_path);
+        status = cannot_open(error, trace_path);
         goto end;
     }
     const char *name = bt_port_get_name(bt_port_output_as_port_const(output));

@@ -234,6 +234,9 @@ static int visit(const char *path, int depth, struct gw_trace_directories *direc
 int gw_trace_directories_find(const char *path, struct gw_trace_directories *directories, struct gw_error *error)
 {
     *directories = (struct gw_trace_directories){0};
+    if (access(path, F_OK) != 0 && errno == ENOENT) {
+        return 0; /* nothing was traced */
+    }
     int status = visit(path, 0, directories, error);
     for (size_t i = 0; i < directories->count && !status; i++) {
         status = repair(&directories->items[i], error);
