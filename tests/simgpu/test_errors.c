@@ -172,6 +172,7 @@ static void events_without_timing_have_no_times(void **state)
     OK(cuEventRecord(untimed, stream));
     OK(cuStreamSynchronize(stream));
     assert_int_equal(cuEventElapsedTime(&elapsed_ms, timed, untimed), CUDA_ERROR_INVALID_HANDLE);
+    OK(cuEventDestroy(untimed));
     OK(cuEventDestroy(timed));
     assert_int_equal(cuEventDestroy(timed), CUDA_ERROR_INVALID_HANDLE);
     assert_int_equal(cuEventQuery(timed), CUDA_ERROR_INVALID_HANDLE);

@@ -5,15 +5,17 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-// Address space for each device, far more than its memory: sizes are rounded to classes and never merged.
-#define ARENA_BYTES ((size_t)1 << 40)
+// Address space for each device, far more than its memory where possible: sizes are rounded to classes and never
+// merged. Less where a limit or a sanitizer leaves less.
+#define ARENA_MOST_BYTES ((size_t)1 << 40)
+#define ARENA_LEAST_BYTES ((size_t)1 << 30)
 #define ALIGNMENT 512u
 #define CLASS_COUNT 256
 #define RELEASE_BYTES (128u << 10) // freed blocks at least this big give their pages back
 
 struct arena {
     char *base;
-    size_t used;
+    size_t size, used;
     struct free_block {
         uintptr_t base;
         struct free_block *next;
@@ -101,22 +103,22 @@ static uintptr_t arena_take(struct arena *arena, size_t size)
     const unsigned class = size_class(&size);
     uintptr_t base = 0;
     pthread_mutex_lock(&arena_lock);
-    if (!arena->base) {
-        void *mapped =
-            mmap(NULL, ARENA_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (mapped != MAP_FAILED) {
-            // As on a real device, a child process does not see it, and neither does a core dump.
-            madvise(mapped, ARENA_BYTES, MADV_DONTFORK);
-            madvise(mapped, ARENA_BYTES, MADV_DONTDUMP);
-            arena->base = mapped;
-        }
+    for (size_t bytes = ARENA_MOST_BYTES; !arena->base && bytes >= ARENA_LEAST_BYTES; bytes /= 4) {
+        void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (mapped == MAP_FAILED)
+            continue;
+        // As on a real device, a child process does not see it, and neither does a core dump.
+        madvise(mapped, bytes, MADV_DONTFORK);
+        madvise(mapped, bytes, MADV_DONTDUMP);
+        arena->base = mapped;
+        arena->size = bytes;
     }
     struct free_block *block = class < CLASS_COUNT ? arena->free[class] : NULL;
     if (block) {
         arena->free[class] = block->next;
         base = block->base;
         free(block);
-    } else if (arena->base && size <= ARENA_BYTES - arena->used) {
+    } else if (arena->base && size <= arena->size - arena->used) {
         base = (uintptr_t)arena->base + arena->used;
         arena->used += size;
     }
@@ -138,7 +140,7 @@ static void arena_give(void *base, size_t size)
     pthread_mutex_lock(&arena_lock);
     for (unsigned i = 0; i < SIMGPU_MAX_DEVICES; i++) {
         struct arena *arena = &arenas[i];
-        if ((char *)base < arena->base || (char *)base >= arena->base + ARENA_BYTES || !arena->base)
+        if ((char *)base < arena->base || (char *)base >= arena->base + arena->size || !arena->base)
             continue;
         *block = (struct free_block){(uintptr_t)base, arena->free[class]};
         arena->free[class] = block;

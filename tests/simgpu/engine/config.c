@@ -184,6 +184,7 @@ static void config_load(void)
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
         if (config.number[bounds[i].key] < bounds[i].least || config.number[bounds[i].key] > bounds[i].most) {
             fprintf(stderr, "simgpu: %s must be %g to %g\n", key_names[bounds[i].key], bounds[i].least, bounds[i].most);
+            config.number[bounds[i].key] = defaults[bounds[i].key];
             config.broken = true;
         }
     }
