@@ -19,10 +19,13 @@ static void *must(void *memory)
     return memory;
 }
 
-/* One more element at the end of an array of the model; fixtures are small, so each push reallocates. */
+/* One more element at the end of an array of the model, whose room doubles each time it is full: only PUSH may have
+ * filled it. */
 #define PUSH(array, element)                                                                                           \
-    ((array) = must(reallocarray((array), array##_count + 1, sizeof *(array))), (array)[array##_count] = (element),    \
-     (uint32_t)array##_count++)
+    ((array) = (array##_count & (array##_count - 1)) == 0                                                              \
+                   ? must(reallocarray((array), 2 * array##_count + 1, sizeof *(array)))                               \
+                   : (array),                                                                                          \
+     (array)[array##_count] = (element), (uint32_t)array##_count++)
 
 struct gw_fixture *gw_fixture_create(void)
 {
