@@ -13,6 +13,14 @@ struct gw_dlsym_route {
 struct gw_dlsym_route gw_route_dlsym(void *handle, const char *name);
 struct gw_dlsym_route gw_route_dlvsym(void *handle, const char *name, const char *version);
 
+// Fails as a search without the shim would have failed, so that dlerror has something to say.
+static void *not_found(const char *name)
+{
+    void *(*real)(void *, const char *) = (void *(*)(void *, const char *))gw_real_dlsym();
+
+    return real(RTLD_NEXT, name);
+}
+
 // The program asked for a name of the table and the real library answered `real` (NULL: it has none, and dlerror is
 // set).
 static void *answer(unsigned function, void *real)
@@ -23,7 +31,7 @@ static void *answer(unsigned function, void *real)
         // Found in the global scope, which the shim is part of. Without the shim the answer would have been a library's
         // own function, or nothing.
         if (!gw_real(function))
-            return NULL;
+            return not_found(gw_function_name(function));
     } else if (gw_address_is_api(real)) {
         gw_real_set(function, real);
     } else {
@@ -40,11 +48,8 @@ struct gw_dlsym_route gw_route_dlsym(void *handle, const char *name)
 
     if (function == GW_FUNCTION_NONE || handle == RTLD_NEXT)
         return (struct gw_dlsym_route){.jump = (void *)real};
-    if (handle == RTLD_DEFAULT && !gw_real(function)) {
-        // No library has it: let the real one fail for a search that leaves the shim's own wrapper out, so that dlerror
-        // says what it would have said.
-        return (struct gw_dlsym_route){.value = real(RTLD_NEXT, name)};
-    }
+    if (handle == RTLD_DEFAULT && !gw_real(function))
+        return (struct gw_dlsym_route){.value = not_found(name)};
     if (handle == RTLD_DEFAULT) {
         gw_note_route(gw_function_row(function)->api, GW_ROUTE_DLSYM);
         return (struct gw_dlsym_route){.value = gw_wrapper(function)};

@@ -57,9 +57,12 @@ static void emit(const struct gw_pool *pool, const struct gw_driver *driver, con
     }
     uint64_t earliest_ns = start_ns < pair->begin_ns ? pair->begin_ns : start_ns;
 
-    if (start_ns < pair->begin_ns + latency_ns) {
-        // Idle: the operation was submitted somewhere between the start event and the call's return.
-        start_error_ns = (pair->returned_ns - pair->before_ns) / 2;
+    if (start_ns < pair->returned_ns + latency_ns) {
+        // The operation may have been submitted after the event happened, up to the call's return.
+        uint64_t submissions_ns = pair->returned_ns - pair->before_ns;
+        uint64_t room_ns = pair->returned_ns + latency_ns - start_ns;
+
+        start_error_ns = (submissions_ns < room_ns ? submissions_ns : room_ns) / 2;
         if (!pair->blocking)
             start_ns += start_error_ns;
     }
