@@ -201,6 +201,9 @@ static void legacy_stream_is_implicit_dependency(void **state)
     assert_int_equal(cuStreamBeginCapture(CU_STREAM_LEGACY, CU_STREAM_CAPTURE_MODE_RELAXED),
                      CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     OK(cuStreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_RELAXED));
+    CUstreamCaptureStatus status;
+    assert_int_equal(cuStreamIsCapturing(CU_STREAM_LEGACY, &status), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    assert_int_equal(status_of(blocking), CU_STREAM_CAPTURE_STATUS_ACTIVE); // asking does no harm
     CUfunction kernel = support_kernel("implicit");
     assert_int_equal(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
     assert_int_equal(cuStreamEndCapture(blocking, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);

@@ -46,15 +46,22 @@ CUresult capture_forbids_unsafe(void)
     return CUDA_SUCCESS;
 }
 
-CUresult capture_forbids_legacy(const struct CUctx_st *context)
+// A capture that work on the legacy stream of `context` would depend on.
+static struct capture *capture_before_legacy(const struct CUctx_st *context)
 {
     for (struct capture *capture = captures; capture; capture = capture->next) {
         for (const struct CUstream_st *stream = capture->streams; stream; stream = stream->next_in_capture) {
             if (stream->context == context && !(stream->flags & CU_STREAM_NON_BLOCKING))
-                return capture_invalidate(capture, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+                return capture;
         }
     }
-    return CUDA_SUCCESS;
+    return NULL;
+}
+
+CUresult capture_forbids_legacy(const struct CUctx_st *context)
+{
+    struct capture *capture = capture_before_legacy(context);
+    return capture ? capture_invalidate(capture, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) : CUDA_SUCCESS;
 }
 
 static void join(struct capture *capture, struct CUstream_st *stream)
@@ -281,11 +288,12 @@ static CUresult info(CUstream handle, CUstream otherwise, CUstreamCaptureStatus 
                      const CUgraphNode **heads, const CUgraphEdgeData **edges, size_t *head_count)
 {
     struct CUstream_st *stream;
-    CUresult result = stream_get(handle, otherwise, &stream);
+    const CUresult result = stream_get(handle, otherwise, &stream);
     if (result || !status)
         return result ? result : CUDA_ERROR_INVALID_VALUE;
-    if (stream->kind == STREAM_LEGACY && (result = capture_forbids_legacy(stream->context)))
-        return result;
+    // Asking does not invalidate the capture in the way.
+    if (stream->kind == STREAM_LEGACY && capture_before_legacy(stream->context))
+        return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     const struct capture *capture = stream->capture;
     *status = !capture              ? CU_STREAM_CAPTURE_STATUS_NONE
               : capture->is_invalid ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
