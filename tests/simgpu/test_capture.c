@@ -180,6 +180,26 @@ static void captured_event_cannot_be_waited_for(void **state)
     OK(cuEventDestroy(event));
 }
 
+static void query_of_any_event_breaks_a_global_capture(void **state)
+{
+    (void)state;
+    CUevent event;
+    CUgraph graph;
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    OK(cuEventCreate(&event, 0));
+    OK(cuEventRecord(event, other));
+    OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    OK(cuThreadExchangeStreamCaptureMode(&mode));
+    OK(cuEventSynchronize(event));
+    OK(cuThreadExchangeStreamCaptureMode(&mode));
+    OK(cuStreamEndCapture(stream, &graph));
+    OK(cuGraphDestroy(graph));
+    OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    assert_int_equal(cuEventQuery(event), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    expect_invalidated();
+    OK(cuEventDestroy(event));
+}
+
 static void event_from_outside_breaks_isolation(void **state)
 {
     (void)state;
@@ -258,6 +278,7 @@ int main(void)
         cmocka_unit_test(modes_bind_other_threads_as_documented),
         cmocka_unit_test(waiting_for_a_capturing_stream_invalidates),
         cmocka_unit_test(captured_event_cannot_be_waited_for),
+        cmocka_unit_test(query_of_any_event_breaks_a_global_capture),
         cmocka_unit_test(event_from_outside_breaks_isolation),
         cmocka_unit_test(legacy_stream_is_implicit_dependency),
         cmocka_unit_test(misuse_is_named),

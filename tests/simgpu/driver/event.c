@@ -133,8 +133,9 @@ ENTRY_STREAM(NEED_CONTEXT, cuEventRecordWithFlags, _ptsz, (CUevent hEvent, CUstr
              record(hEvent, hStream, default_stream, flags))
 ENTRY_STREAM(NEED_CONTEXT, cuStreamWaitEvent, _ptsz, (CUstream hStream, CUevent hEvent, unsigned Flags),
              wait_event(hStream, default_stream, hEvent, Flags))
-ENTRY(NEED_INIT, cuEventQuery, (CUevent hEvent), query(hEvent))
-ENTRY(NEED_INIT, cuEventSynchronize, (CUevent hEvent), synchronize(hEvent))
+// Unsafe, as watchdog threads found: a capture in global mode breaks when another thread asks for any event.
+ENTRY(NEED_INIT | UNSAFE, cuEventQuery, (CUevent hEvent), query(hEvent))
+ENTRY(NEED_INIT | UNSAFE, cuEventSynchronize, (CUevent hEvent), synchronize(hEvent))
 ENTRY(NEED_INIT, cuEventElapsedTime, (float *pMilliseconds, CUevent hStart, CUevent hEnd),
       elapsed(pMilliseconds, hStart, hEnd))
 ENTRY(NEED_INIT, cuEventElapsedTime_v2, (float *pMilliseconds, CUevent hStart, CUevent hEnd),
