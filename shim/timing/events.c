@@ -27,6 +27,26 @@ static void close_at_exit(void)
     gw_poller_stop(wait_ns);
 }
 
+// Called with pools_lock held. A pool never used, or one whose context is gone.
+static struct gw_pool *free_pool(void)
+{
+    if (pool_count < GW_POOLS_MAX) {
+        struct gw_pool *pool = &gw_pools[pool_count];
+
+        // Handlers run last registered first: registered now, after the driver's start, this one runs before it ends.
+        if (pool_count == 0)
+            atexit(close_at_exit);
+        pthread_mutex_init(&pool->lock, NULL);
+        pool->dead = true;
+        __atomic_store_n(&pool_count, pool_count + 1, __ATOMIC_RELEASE);
+        return pool;
+    }
+    for (unsigned i = 0; i < GW_POOLS_MAX; i++)
+        if (gw_pools[i].dead)
+            return &gw_pools[i];
+    return NULL;
+}
+
 static struct gw_pool *make_pool(struct gw_context *context)
 {
     struct gw_pool *pool = NULL;
@@ -34,15 +54,11 @@ static struct gw_pool *make_pool(struct gw_context *context)
     pthread_mutex_lock(&pools_lock);
     if (context->timing) {
         pool = context->timing;
-    } else if (!context->gone && pool_count < GW_POOLS_MAX && gw_poller_start()) {
-        // Handlers run last registered first: registered now, after the driver's start, this one runs before it ends.
-        if (pool_count == 0)
-            atexit(close_at_exit);
-        pool = &gw_pools[pool_count];
+    } else if (!context->gone && gw_poller_start() && (pool = free_pool())) {
         pool->context = context;
+        pool->epoch = (struct gw_epoch){.valid = false};
         pool->pending_tail = &pool->pending;
-        pthread_mutex_init(&pool->lock, NULL);
-        __atomic_store_n(&pool_count, pool_count + 1, __ATOMIC_RELEASE);
+        __atomic_store_n(&pool->dead, false, __ATOMIC_RELEASE);
         __atomic_store_n(&context->timing, pool, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&pools_lock);
@@ -78,6 +94,7 @@ static struct gw_pair *grow(struct gw_pool *pool, const struct gw_driver *driver
         __atomic_fetch_sub(&pair_count, BATCH, __ATOMIC_RELAXED);
         return NULL;
     }
+    __atomic_fetch_add(&pool->pairs, BATCH, __ATOMIC_RELAXED);
     driver->cuCtxGetCurrent(&current);
     if (current != pool->context->handle && driver->cuCtxPushCurrent_v2(pool->context->handle) != 0)
         return NULL;
@@ -177,7 +194,8 @@ static void drop(struct gw_context *context)
         lost++;
     pool->pending = pool->waiting = pool->free = NULL;
     pool->pending_tail = &pool->pending;
-    pool->epoch.valid = false;
+    __atomic_fetch_sub(&pair_count, pool->pairs, __ATOMIC_RELAXED);
+    pool->pairs = 0;
     pthread_mutex_unlock(&pool->lock);
     gw_poller_dropped(lost);
     if (lost)

@@ -41,7 +41,8 @@ struct gw_pool {
     pthread_mutex_t lock; // of the two lists below; held for a few instructions
     struct gw_pair *free;
     struct gw_pair *pending, **pending_tail;
-    bool dead; // its context is gone
+    unsigned pairs; // made so far
+    bool dead;      // its context is gone
     // The poller's own.
     struct gw_pair *waiting;
     struct gw_epoch epoch;

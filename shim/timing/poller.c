@@ -160,7 +160,7 @@ static void *poll(void *unused)
         in_pass = true;
         pthread_mutex_unlock(&lock);
         for (unsigned i = 0; i < gw_pool_count(); i++)
-            if (!gw_pools[i].dead)
+            if (!__atomic_load_n(&gw_pools[i].dead, __ATOMIC_ACQUIRE))
                 process(&gw_pools[i], driver);
         pthread_mutex_lock(&lock);
         in_pass = false;

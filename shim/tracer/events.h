@@ -9,6 +9,9 @@
  *   result  i32  what the function returned (0 when it returns no status)
  * Small values are packed because decoding costs by the field. analyzer/read/ unpacks with the macros below, and only there.
  *
+ * A stream is named by its handle, which is unique within the process at a time. Default streams have none of their own and
+ * get one: device << 56 for the legacy stream (0 on device 0), device << 56 | tid << 8 | 2 for a thread's per-thread stream.
+ *
  * Times on the device (gpu_op) are already on CLOCK_MONOTONIC.
  */
 #undef LTTNG_UST_TRACEPOINT_PROVIDER

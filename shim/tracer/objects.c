@@ -75,6 +75,17 @@ static struct gw_context *find_context(uint64_t handle)
     return NULL;
 }
 
+// Called with the lock held. The slot of an ended context is taken again only when there is no fresh one.
+static struct gw_context *free_context(void)
+{
+    if (context_count < CONTEXTS_MAX)
+        return &contexts[context_count++];
+    for (unsigned i = 0; i < CONTEXTS_MAX; i++)
+        if (contexts[i].gone)
+            return &contexts[i];
+    return NULL;
+}
+
 // Called with the lock held.
 static struct gw_context *get_context(const struct gw_driver *driver, uint64_t handle)
 {
@@ -83,11 +94,12 @@ static struct gw_context *get_context(const struct gw_driver *driver, uint64_t h
 
     if (context || !handle)
         return context;
-    if (context_count == CONTEXTS_MAX || device_of(driver, handle, &device) != 0 || device < 0 || device >= DEVICES_MAX)
+    if (device_of(driver, handle, &device) != 0 || device < 0 || device >= DEVICES_MAX)
         return NULL;
-    context = &contexts[context_count];
+    context = free_context();
+    if (!context)
+        return NULL;
     *context = (struct gw_context){.handle = handle, .device = (uint32_t)device};
-    __atomic_store_n(&context_count, context_count + 1, __ATOMIC_RELEASE);
     if (!device_known[device]) {
         device_known[device] = true;
         emit_device(driver, (uint32_t)device);
@@ -278,6 +290,8 @@ void gw_contexts_ended(unsigned function, uint64_t argument, int32_t result)
     const struct gw_driver *driver = gw_driver();
     const char *base = gw_function_row(function)->base;
     bool one = strcmp(base, "cuCtxDestroy") == 0;
+    // A reset ends everything in the primary context, whatever is said of its state afterwards.
+    bool reset = strcmp(base, "cuDevicePrimaryCtxReset") == 0;
 
     if (!driver || result != 0)
         return;
@@ -291,7 +305,9 @@ void gw_contexts_ended(unsigned function, uint64_t argument, int32_t result)
             continue;
         if (one && context->handle == argument)
             forget(context);
-        else if (!one && !context->made && driver->cuDevicePrimaryCtxGetState &&
+        else if (reset && !context->made && context->device == (uint32_t)argument)
+            forget(context);
+        else if (!one && !reset && !context->made && driver->cuDevicePrimaryCtxGetState &&
                  driver->cuDevicePrimaryCtxGetState((int)context->device, &flags, &active) == 0 && !active)
             forget(context);
     }
