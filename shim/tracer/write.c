@@ -4,6 +4,8 @@
 #include "shim/tracer/objects.h"
 #include "shim/tracer/tracer.h"
 
+#pragma GCC poison malloc calloc realloc free printf fprintf snprintf puts abort exit
+
 struct writing {
     struct gw_thread *thread;
     const struct gw_call *call;
