@@ -95,8 +95,10 @@ void gw_process_notes(struct gw_thread *thread)
     const struct gw_notes *notes = gw_tracer.host->notes;
     uint32_t changes = __atomic_load_n(&notes->changes, __ATOMIC_ACQUIRE);
 
+    // Busy elsewhere, or held by a thread that a fork left behind: then not now.
+    if (pthread_mutex_trylock(&lock) != 0)
+        return;
     thread->notes_seen = changes;
-    pthread_mutex_lock(&lock);
     dl_iterate_phdr(visit_library, NULL);
     for (unsigned bit = 0; bit < 9; bit++)
         if (notes->routes >> bit & 1 && !(routes_seen >> bit & 1)) {
