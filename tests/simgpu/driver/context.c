@@ -4,8 +4,8 @@
 #include "tests/simgpu/driver/internal.h"
 #include "tests/simgpu/driver/ranges.h"
 
-struct CUctx_st *sim_primary[SIMGPU_MAX_DEVICES];
-unsigned sim_primary_flags[SIMGPU_MAX_DEVICES];
+static struct CUctx_st *primary[SIMGPU_MAX_DEVICES]; // NULL until first retained
+static unsigned primary_flags[SIMGPU_MAX_DEVICES];
 
 #define CONTEXT_COUNT 256u
 static struct CUctx_st *all[CONTEXT_COUNT];
@@ -77,17 +77,6 @@ void context_wait(struct CUctx_st *context)
     }
 }
 
-bool context_idle(const struct CUctx_st *context)
-{
-    if (!op_complete(context->orphans) || !op_complete(context->legacy.last))
-        return false;
-    for (const struct CUstream_st *stream = context->streams; stream; stream = stream->next) {
-        if (!op_complete(stream->last))
-            return false;
-    }
-    return true;
-}
-
 void device_wait(struct device *device)
 {
     for (struct CUctx_st *context = context_next(NULL); context; context = context_next(context)) {
@@ -115,9 +104,9 @@ static CUresult primary_retain(CUcontext *ret_context, CUdevice index)
     const CUresult result = context_device_index(index, &device);
     if (result || !ret_context)
         return result ? result : CUDA_ERROR_INVALID_VALUE;
-    struct CUctx_st *context = sim_primary[index];
+    struct CUctx_st *context = primary[index];
     if (!context) {
-        context = sim_primary[index] = context_new(device, sim_primary_flags[index]);
+        context = primary[index] = context_new(device, primary_flags[index]);
         if (!context)
             return CUDA_ERROR_OUT_OF_MEMORY;
         context->is_primary = true;
@@ -156,7 +145,7 @@ static CUresult primary_end(CUdevice index, bool reset)
 {
     struct device *device;
     const CUresult result = context_device_index(index, &device);
-    struct CUctx_st *context = result ? NULL : sim_primary[index];
+    struct CUctx_st *context = result ? NULL : primary[index];
     if (!context || (!reset && !context->retained))
         return result ? result : reset ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
     if (!reset && --context->retained)
@@ -171,7 +160,7 @@ static CUresult primary_end(CUdevice index, bool reset)
     context->peers = 0;
     memcpy(context->limits, default_limits, sizeof default_limits);
     if (!reset || !retained) {
-        sim_primary[index] = NULL;
+        primary[index] = NULL;
         context_delete(context);
     }
     return CUDA_SUCCESS;
@@ -183,9 +172,9 @@ static CUresult primary_set_flags(CUdevice index, unsigned flags)
     const CUresult result = context_device_index(index, &device);
     if (result || (flags & ~(unsigned)CU_CTX_FLAGS_MASK))
         return result ? result : CUDA_ERROR_INVALID_VALUE;
-    sim_primary_flags[index] = flags;
-    if (sim_primary[index])
-        sim_primary[index]->flags = flags;
+    primary_flags[index] = flags;
+    if (primary[index])
+        primary[index]->flags = flags;
     return CUDA_SUCCESS;
 }
 
@@ -195,8 +184,8 @@ static CUresult primary_state(CUdevice index, unsigned *flags, int *active)
     const CUresult result = context_device_index(index, &device);
     if (result || !flags || !active)
         return result ? result : CUDA_ERROR_INVALID_VALUE;
-    *flags = sim_primary_flags[index];
-    *active = sim_primary[index] != NULL;
+    *flags = primary_flags[index];
+    *active = primary[index] != NULL;
     return CUDA_SUCCESS;
 }
 

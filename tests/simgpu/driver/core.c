@@ -6,6 +6,7 @@
 #include "tests/simgpu/driver/internal.h"
 #include "tests/simgpu/engine/clock.h"
 #include "tests/simgpu/engine/errors.h"
+#include "tests/simgpu/engine/internal.h"
 
 static enum { UNINITIALISED, INITIALISED, FORKED, DEINITIALISED } state;
 
@@ -47,7 +48,6 @@ CUresult sim_leave(struct simgpu_call *call, CUresult result)
     return result;
 }
 
-void sim_context_fail(int error);
 void sim_context_fail(int error)
 {
     engine_lock();

@@ -142,15 +142,11 @@ struct CUevent_st {
     struct node_set heads;
 };
 
-extern struct CUctx_st *sim_primary[SIMGPU_MAX_DEVICES]; // NULL until first retained
-extern unsigned sim_primary_flags[SIMGPU_MAX_DEVICES];
-
 struct CUctx_st *context_current(void); // NULL: none
 CUresult context_device_index(CUdevice device, struct device **ret_device);
 // Waits for all work of the context, or of all contexts of the device.
 void context_wait(struct CUctx_st *context);
 void device_wait(struct device *device);
-bool context_idle(const struct CUctx_st *context);
 struct CUctx_st *context_new(struct device *device, unsigned flags);
 void context_delete(struct CUctx_st *context);
 struct CUctx_st *context_next(const struct CUctx_st *context); // all live ones; NULL starts

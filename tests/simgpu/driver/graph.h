@@ -70,7 +70,7 @@ struct CUgraphNode_st **graph_order(const struct CUgraph_st *graph);
 // Frees what a piece of work owns.
 void work_clear(struct work *work);
 
-// What the parameter structs of the nodes and work have in common; `ret_` forms fill what the caller asked for.
+// Work as the parameter structs of nodes give it; checked.
 CUresult work_from_kernel_params(struct work *work, const CUDA_KERNEL_NODE_PARAMS *given);
 CUresult work_from_node_params(struct work *work, const CUgraphNodeParams *given);
 

@@ -116,8 +116,6 @@ static bool is_tracer(const void *address)
     return is;
 }
 
-void sim_context_fail(int error);
-
 static int injected_error(const char *name)
 {
     struct config *config = config_get();
