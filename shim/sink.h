@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GW_SINK_VERSION 1u
+#define GW_SINK_VERSION 2u
 #define GW_WORDS_MAX 40u // the longest list of words a wrapper hands over
 
 // How a program reached an API; bit api * 3 + route of gw_notes.routes.
@@ -78,7 +78,10 @@ struct gw_host {
 
 // What the tracer offers to the shim.
 struct gw_sink {
-    const int *recording; // 0: wrappers do nothing
+    const int *recording; // 0: wrappers do nothing, …
+    // … but for the functions (by row of functions.def) for which this is 1: they change what the tracer has to know
+    // when recording goes on: streams, contexts, captures, names. NULL: there are none.
+    const uint8_t *watched;
     // Enters a call. Returns false when it is not to be recorded: `end` must then not be called. Preserves errno.
     bool (*begin)(struct gw_thread *thread, struct gw_call *call, unsigned function, const uint64_t *words);
     // Leaves it. result is what the function returned, 0 when that is no status. Preserves errno.

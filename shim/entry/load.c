@@ -116,5 +116,6 @@ static bool load_and_begin(struct gw_thread *thread, struct gw_call *call, unsig
         sink = wait_for_load(&loading);
     }
     errno = saved_errno;
-    return sink->begin != load_and_begin && *sink->recording && sink->begin(thread, call, function, words);
+    return sink->begin != load_and_begin && (*sink->recording || sink->watched[function]) &&
+           sink->begin(thread, call, function, words);
 }

@@ -13,11 +13,13 @@ __thread struct gw_thread gw_thread;
      (function) == GW_FUNCTION_cudaGetDriverEntryPointByVersion ||                                                     \
      (function) == GW_FUNCTION_cudaGetDriverEntryPointByVersion_ptsz)
 
-static inline const struct gw_sink *recording_sink(void)
+static inline const struct gw_sink *recording_sink(unsigned function)
 {
     const struct gw_sink *sink = __atomic_load_n(&gw_sink, __ATOMIC_ACQUIRE);
 
-    return __builtin_expect(__atomic_load_n(sink->recording, __ATOMIC_RELAXED), 1) ? sink : NULL;
+    if (__builtin_expect(__atomic_load_n(sink->recording, __ATOMIC_RELAXED), 1))
+        return sink;
+    return sink->watched && sink->watched[function] ? sink : NULL;
 }
 
 // Where a real function is absent. `status` is the API's, for functions that return one.
@@ -46,7 +48,7 @@ static inline const struct gw_sink *recording_sink(void)
     GW_EXPORT TYPE_##ret symbol(GW_PARAMS_##sig)                                                                       \
     {                                                                                                                  \
         TYPE_##ret (*real)(GW_PARAMS_##sig) = (TYPE_##ret(*)(GW_PARAMS_##sig))gw_real_linked(GW_FUNCTION_##symbol);    \
-        const struct gw_sink *sink = recording_sink();                                                                 \
+        const struct gw_sink *sink = recording_sink(GW_FUNCTION_##symbol);                                             \
         struct gw_call call;                                                                                           \
                                                                                                                        \
         if (!real)                                                                                                     \

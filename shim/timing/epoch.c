@@ -15,6 +15,7 @@
 #define EPOCH_MAX_NS 500000000u
 #define PROBES 8u
 #define PROBE_MAX_NS 2000000u
+#define PROBE_PAUSE_NS 50000
 
 enum { STREAM_NON_BLOCKING = 1 };
 
@@ -37,6 +38,8 @@ static int record_and_spin(const struct gw_epoch *epoch, const struct gw_driver 
     const int not_ready = 600;
     int error;
 
+    // Between two probes the driver is left to the program's threads: they wait for the same locks.
+    nanosleep(&(struct timespec){.tv_nsec = PROBE_PAUSE_NS}, NULL);
     *ret_t0 = gw_now_ns();
     error = driver->cuEventRecord(event, epoch->stream);
     if (error != 0)
@@ -68,7 +71,8 @@ static uint64_t measure_floor(struct gw_epoch *epoch, const struct gw_driver *dr
         double ns;
 
         if (driver->cuEventRecord(epoch->probe[0], epoch->stream) == 0 &&
-            record_and_spin(epoch, driver, epoch->probe[1], &t0, &t1) == 0 &&
+            driver->cuEventRecord(epoch->probe[1], epoch->stream) == 0 &&
+            record_and_spin(epoch, driver, epoch->event[0], &t0, &t1) == 0 &&
             distance_ns(driver, epoch->probe[0], epoch->probe[1], &ns) == 0 && ns < shortest_ns)
             shortest_ns = ns;
     }

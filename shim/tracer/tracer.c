@@ -197,7 +197,8 @@ void gw_call_end(struct gw_thread *thread, struct gw_call *call, const uint64_t 
     thread->busy = 0;
 }
 
-static struct gw_sink sink = {.begin = gw_call_begin, .end = gw_call_end};
+static uint8_t watched[GW_FUNCTION_COUNT];
+static struct gw_sink sink = {.watched = watched, .begin = gw_call_begin, .end = gw_call_end};
 
 static uint64_t number_from_environment(const char *name, uint64_t otherwise)
 {
@@ -222,8 +223,10 @@ static void fill_info(void)
     }
     for (unsigned i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
         for (unsigned id = gw_function_first(actions[i].base);
-             id < GW_FUNCTION_COUNT && strcmp(gw_function_row(id)->base, actions[i].base) == 0; id++)
+             id < GW_FUNCTION_COUNT && strcmp(gw_function_row(id)->base, actions[i].base) == 0; id++) {
             gw_tracer.info[id].action = (uint8_t)actions[i].action;
+            watched[id] = 1;
+        }
 }
 
 __attribute__((visibility("default"))) const struct gw_sink *gw_tracer_start(const struct gw_host *host);
