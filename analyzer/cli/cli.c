@@ -176,6 +176,25 @@ int gw_parse_size(const char *text, uint64_t *ret_bytes)
     return 0;
 }
 
+int gw_parse_time(const char *text, int64_t *ret_ns)
+{
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = {{"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}};
+    char *end;
+    if (*text < '0' || *text > '9')
+        return -EINVAL;
+    double number = strtod(text, &end);
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        if (strcmp(end, units[i].name) == 0 && number * units[i].ns < (double)(INT64_MAX / 4)) {
+            *ret_ns = (int64_t)(number * units[i].ns);
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
 const char *gw_format_size(uint64_t bytes, char ret_text[32])
 {
     static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};

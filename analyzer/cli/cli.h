@@ -28,6 +28,9 @@ const char *gw_nearest(const char *word, const char *const *words, size_t count)
 /* Reads a number with an optional K, M or G (powers of 1024) after it. Returns 0 or -EINVAL. */
 int gw_parse_size(const char *text, uint64_t *ret_bytes);
 
+/* Reads a time: a number, which may have a fraction, and ms, s, min or h after it. Returns 0 or -EINVAL. */
+int gw_parse_time(const char *text, int64_t *ret_ns);
+
 /* Writes `bytes` as "12.3 MB" and returns `ret_text`. */
 const char *gw_format_size(uint64_t bytes, char ret_text[32]);
 

@@ -77,6 +77,7 @@ static bool check_recording(const struct gw_paths *paths, const struct gw_buffer
     char error[512];
     struct gw_session *session = NULL;
     struct gw_buffer_plan in_run = *plan;
+    struct gw_session_mode mode = {.windows = false};
     struct timespec begin, ready;
     bool bad;
     if (mkdtemp(run) == NULL)
@@ -84,7 +85,7 @@ static bool check_recording(const struct gw_paths *paths, const struct gw_buffer
     if (strcmp(plan->path, "/dev/shm") != 0)
         in_run.path = run;
     clock_gettime(CLOCK_MONOTONIC, &begin);
-    if (gw_session_create(paths, run, &in_run, &session, error, sizeof(error)) != 0 ||
+    if (gw_session_create(paths, run, &in_run, &mode, &session, error, sizeof(error)) != 0 ||
         gw_session_start(session, error, sizeof(error)) != 0 ||
         gw_session_wait_ready(session, error, sizeof(error)) != 0) {
         bad = say(PROBLEM, "recording", "%s", error);

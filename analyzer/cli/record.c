@@ -15,6 +15,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,7 @@ struct recording {
     struct gw_run_dir dir;
     struct gw_session *session;
     struct gw_signals signals;
+    struct gw_schedule schedule;
     bool ran; /* the program was started */
 };
 
@@ -152,6 +154,12 @@ static const char *timing(const struct recording *recording)
     return strcmp(recording->options.gpu_timing, "auto") == 0 ? "events" : recording->options.gpu_timing;
 }
 
+static bool has_windows(const struct recording *recording)
+{
+    const struct gw_schedule_settings *settings = &recording->options.schedule;
+    return gw_schedule_begins_paused(settings) || settings->duration_ns > 0;
+}
+
 static int write_start(struct recording *recording)
 {
     struct gw_run_settings settings = {
@@ -163,6 +171,7 @@ static int write_start(struct recording *recording)
         .buffers_path = gw_session_buffers_path(recording->session),
         .buffers = &recording->plan,
         .job = recording->has_job ? &recording->job : NULL,
+        .windows = has_windows(recording),
     };
     json_t *info = gw_run_info_create(&settings);
     int result = info != NULL ? gw_run_info_write(recording->dir.path, info) : -ENOMEM;
@@ -190,7 +199,9 @@ static void last_log_line(const struct recording *recording, char ret_line[256])
 static int start_session(struct recording *recording)
 {
     char error[512], log_line[256];
-    if (gw_session_create(&recording->paths, recording->dir.path, &recording->plan, &recording->session, error,
+    struct gw_session_mode mode = {.windows = has_windows(recording),
+                                   .paused = gw_schedule_begins_paused(&recording->options.schedule)};
+    if (gw_session_create(&recording->paths, recording->dir.path, &recording->plan, &mode, &recording->session, error,
                           sizeof(error)) != 0 ||
         gw_session_start(recording->session, error, sizeof(error)) != 0) {
         gw_complain(recording->command, "%s", error);
@@ -240,6 +251,30 @@ static int set_environment(const struct recording *recording)
     result |= setenv("GPUWITNESS_GPU_TIMING", timing(recording), 1);
     result |= setenv("GPUWITNESS_HASH", recording->options.hash, 1);
     return result;
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Turns the recording on and off in its time; see struct gw_program_hook. */
+static int keep_to_schedule(bool usr2, void *context)
+{
+    struct recording *recording = context;
+    struct gw_schedule *schedule = &recording->schedule;
+    enum gw_schedule_step step = gw_schedule_next(schedule, now_ns(), usr2);
+    if (step == GW_STEP_RECORD || step == GW_STEP_PAUSE) {
+        gw_session_record(recording->session, step == GW_STEP_RECORD);
+        if (usr2 && !recording->options.quiet)
+            gw_complain(recording->command, step == GW_STEP_RECORD ? "recording begins" : "recording stops");
+    }
+    if (schedule->due_ns == GW_SCHEDULE_NEVER)
+        return -1;
+    int64_t left_ns = schedule->due_ns - now_ns();
+    return left_ns <= 0 ? 0 : left_ns > INT_MAX / 2 * 1000000ll ? INT_MAX / 2 : (int)(left_ns / 1000000) + 1;
 }
 
 static void say_waiting(int processes, void *context)
@@ -295,8 +330,11 @@ static int run_program(struct recording *recording)
         return result == -ENOENT ? GW_STATUS_NOT_FOUND : GW_STATUS_NOT_EXECUTABLE;
     }
     recording->ran = true;
-    gw_program_wait(program, keeper, &end, &keeper_died);
-    json_t *left_running = gw_program_wait_descendants(keeper, DESCENDANTS_MS, say_waiting, recording);
+    recording->schedule = gw_schedule_begin(&recording->options.schedule, now_ns());
+    struct gw_program_hook hook = {
+        .takes_usr2 = recording->schedule.settings.usr2 != GW_USR2_PASS_ON, keep_to_schedule, recording};
+    gw_program_wait(program, keeper, &hook, &end, &keeper_died);
+    json_t *left_running = gw_program_wait_descendants(keeper, DESCENDANTS_MS, &hook, say_waiting, recording);
     size_t left_count = json_array_size(left_running);
     json_t *fields = end_fields(program, &end, left_running);
     if (keeper_died || gw_session_finish(recording->session, fields, &session_end) != 0)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { KEY_SIMGPU = 1000, KEY_GPU_TIMING, KEY_BUFFER_SIZE, KEY_HASH };
+enum { KEY_SIMGPU = 1000, KEY_GPU_TIMING, KEY_BUFFER_SIZE, KEY_HASH, KEY_DELAY, KEY_DURATION, KEY_ATTACH };
 
 static const struct argp_option options[] = {
     {"output", 'o', "RUN", 0,
@@ -18,6 +18,11 @@ static const struct argp_option options[] = {
      "How much of each copy from the host is hashed, to find what is uploaded again. Default: sample.", 0},
     {"buffer-size", KEY_BUFFER_SIZE, "SIZE", 0,
      "Trace buffer of each CPU, with K, M or G behind the number. Default: 16M, less where there is little room.", 0},
+    {"delay", KEY_DELAY, "TIME", 0,
+     "Begin to record only that long after the program's start: a number with ms, s, min or h behind it.", 0},
+    {"duration", KEY_DURATION, "TIME", 0, "Record no longer than that; the program runs on.", 0},
+    {"attach-on-signal", KEY_ATTACH, NULL, 0,
+     "Begin to record when SIGUSR2 is sent to gpuwitness, and stop at the next one.", 0},
     {"quiet", 'q', NULL, 0, "Say nothing when all went well.", 0},
     {0},
 };
@@ -25,7 +30,8 @@ static const struct argp_option options[] = {
 static const char help_text[] =
     "Runs PROGRAM unchanged and records what it does with its GPUs into the directory RUN.\v"
     "The program sees nothing but these variables: LD_PRELOAD (the recording library in front), LTTNG_HOME and "
-    "GPUWITNESS_*; with --simgpu also LD_LIBRARY_PATH and SIMGPU_CONFIG. Signals are passed on to it.\n\n"
+    "GPUWITNESS_*; with --simgpu also LD_LIBRARY_PATH and SIMGPU_CONFIG. Signals are passed on to it, except SIGUSR2 "
+    "with --attach-on-signal.\n\n"
     "Processes that it leaves behind are recorded for up to 10 s more.\n\n"
     "Exit status: the program's own, 128 + N when signal N ended it; 127 when it was not found, 126 when it is not "
     "executable, 125 when nothing could be recorded (then it was not started), 2 for a wrong command line.\n\n"
@@ -33,6 +39,7 @@ static const char help_text[] =
     "  gpuwitness record -- python train.py\n"
     "  gpuwitness record -o run -- torchrun --nproc-per-node 4 train.py\n"
     "  srun gpuwitness record -o shared-dir/run -- python train.py\n"
+    "  gpuwitness record --delay=5min --duration=30s -- python train.py\n"
     "  gpuwitness record --simgpu -o run -- ./train_loop";
 
 static error_t take_word(const struct argp_state *state, const char *name, const char *value, const char *const *words,
@@ -45,6 +52,22 @@ static error_t take_word(const struct argp_state *state, const char *name, const
         }
     }
     return gw_usage_error(state, "--%s has no '%s'", name, value);
+}
+
+static error_t take_time(const struct argp_state *state, const char *name, const char *value, int64_t *ret_ns)
+{
+    if (gw_parse_time(value, ret_ns) != 0 || *ret_ns == 0)
+        return gw_usage_error(state, "--%s: '%s' is no time such as 500ms, 30s, 5min or 1h", name, value);
+    return 0;
+}
+
+static error_t check_together(const struct argp_state *state, const struct gw_record_options *parsed)
+{
+    if (parsed->command == NULL)
+        return gw_usage_error(state, "no program to record");
+    if (parsed->schedule.usr2 == GW_USR2_WINDOW && parsed->schedule.delay_ns > 0)
+        return gw_usage_error(state, "--delay and --attach-on-signal exclude each other");
+    return 0;
 }
 
 static error_t take_option(int key, char *value, struct argp_state *state)
@@ -73,13 +96,20 @@ static error_t take_option(int key, char *value, struct argp_state *state)
         if (gw_parse_size(value, &result->buffer_bytes) != 0 || result->buffer_bytes < 64 << 10)
             return gw_usage_error(state, "'%s' is no buffer size: 64K or more, such as 16M", value);
         return 0;
+    case KEY_DELAY:
+        return take_time(state, "delay", value, &result->schedule.delay_ns);
+    case KEY_DURATION:
+        return take_time(state, "duration", value, &result->schedule.duration_ns);
+    case KEY_ATTACH:
+        result->schedule.usr2 = GW_USR2_WINDOW;
+        return 0;
     case ARGP_KEY_ARG:
         /* From the program's name on everything is the program's. */
         result->command = &state->argv[state->next - 1];
         state->next = state->argc;
         return 0;
     case ARGP_KEY_END:
-        return result->command == NULL ? gw_usage_error(state, "no program to record") : 0;
+        return check_together(state, result);
     default:
         return ARGP_ERR_UNKNOWN;
     }

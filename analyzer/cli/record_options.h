@@ -2,6 +2,8 @@
 #ifndef GW_CLI_RECORD_OPTIONS_H
 #define GW_CLI_RECORD_OPTIONS_H
 
+#include "analyzer/session/schedule.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -12,7 +14,8 @@ struct gw_record_options {
     const char *gpu_timing;    /* "auto", "cupti", "events" or "off" */
     const char *hash;          /* "off", "sample" or "full" */
     uint64_t buffer_bytes;     /* 0: the default */
-    char **command;            /* NULL at the end */
+    struct gw_schedule_settings schedule;
+    char **command; /* NULL at the end */
 };
 
 /* Returns 0 or, after printing what is wrong, GW_EXIT_USAGE. The strings are argv's. */

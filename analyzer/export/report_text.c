@@ -61,6 +61,13 @@ static void print_title(const struct text *text)
 static void print_no_answer(const struct text *text)
 {
     const struct gw_model *model = text->report->model;
+    if (!model->calls_count && model->run.windowed) {
+        gw_page_wrap(&text->page,
+                     "No CUDA call was recorded: only what lies in the windows asked for (record --delay, --duration, "
+                     "--attach-on-signal) is, and there was none in them.",
+                     0, 0);
+        return;
+    }
     if (!model->calls_count) {
         gw_page_wrap(&text->page,
                      "No CUDA call was seen in this run: the program, and whatever it started, did not use a GPU, or "
@@ -322,18 +329,39 @@ static void print_steps(const struct text *text)
         gw_duration_words(text->steps.mean_ms).text, gw_duration_words(text->steps.p95_ms).text);
 }
 
+/* What was left out on purpose is no fault. */
+static void print_left_out(const struct text *text, enum gw_loss_reason reason, const char *what)
+{
+    const struct gw_model *model = text->report->model;
+    uint64_t left_out_ns = 0;
+    size_t ranges = 0;
+    for (size_t i = 0; i < model->losses_count; i++) {
+        if (model->losses[i].reason == reason) {
+            left_out_ns += model->losses[i].end_ns - model->losses[i].begin_ns;
+            ranges++;
+        }
+    }
+    if (ranges)
+        gw_page_item(&text->page, "left out", FACT, "%s in %zu range%s: %s",
+                     gw_duration_words((double)left_out_ns / 1e6).text, ranges, ranges == 1 ? "" : "s", what);
+}
+
 static void print_losses(const struct text *text)
 {
     const struct gw_model *model = text->report->model;
     uint64_t lost = 0;
-    for (size_t i = 0; i < model->losses_count; i++)
+    size_t ranges = 0;
+    for (size_t i = 0; i < model->losses_count; i++) {
         lost += model->losses[i].count;
+        ranges += model->losses[i].reason == GW_LOSS_DISCARDED;
+    }
     lost = lost > model->run.discarded_events ? lost : model->run.discarded_events;
-    if (!lost && !model->losses_count)
+    if (!lost && !ranges)
         gw_page_item(&text->page, "lost", FACT, "nothing");
     else
         gw_page_item(&text->page, "lost", FACT, "%llu events in %zu ranges; record with a larger --buffer-size",
-                     (unsigned long long)lost, model->losses_count);
+                     (unsigned long long)lost, ranges);
+    print_left_out(text, GW_LOSS_OUTSIDE, "recorded was only what lies in the windows asked for");
 }
 
 static void print_unfinished(const struct text *text)

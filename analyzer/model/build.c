@@ -43,6 +43,7 @@ static int fill_run(struct gw_model *model, const char *path, const struct gw_mo
     model->run.finished = true;
     for (size_t i = 0; i < input_count; i++) {
         model->run.finished = model->run.finished && inputs[i].run->complete;
+        model->run.windowed = model->run.windowed || inputs[i].run->windowed;
         if (inputs[i].run->exit_status && !model->run.exit_status) {
             model->run.exit_status = inputs[i].run->exit_status;
         }
@@ -112,8 +113,9 @@ static int build(const char *path, const struct gw_model_input *inputs, size_t i
                  struct gw_error *error)
 {
     struct gw_builder builder = {.inputs = inputs, .input_count = input_count, .error = error};
-    int (*const parts[])(struct gw_builder *) = {list_blocks,    map_functions,     gw_build_context, gw_build_timings,
-                                                 gw_build_calls, gw_build_op_lists, gw_build_extras};
+    int (*const parts[])(struct gw_builder *) = {list_blocks,      map_functions,      gw_build_context,
+                                                 gw_build_timings, gw_build_calls,     gw_build_op_lists,
+                                                 gw_build_extras,  gw_build_unrecorded};
     int status = -ENOMEM;
     builder.model = calloc(1, sizeof(*builder.model));
     if (!builder.model) {
@@ -141,6 +143,9 @@ static int find_steps(struct gw_model *model, const struct gw_model_options *opt
     int status = options && options->step_regex
                      ? gw_steps_by_name(model, options->step_regex, options->step_every, error)
                      : gw_steps_by_sequence(model);
+    if (!status) {
+        gw_drop_unrecorded_steps(model);
+    }
     return status == -ENOMEM ? gw_error_set(error, status, "%s: no memory to search its steps", model->run.path)
                              : status;
 }

@@ -18,11 +18,18 @@ struct gw_block_place {
     size_t input;
 };
 
+/* Where a process comes from. */
+struct gw_origin {
+    size_t input;
+    uint64_t since_ns; /* its first CUDA call; 0 when that is not known */
+};
+
 struct gw_builder {
     struct gw_model *model;
     const struct gw_model_input *inputs;
     size_t input_count;
     struct gw_map processes;   /* input, pid → process */
+    struct gw_origin *origins; /* of each process */
     struct gw_map threads;     /* tid, process → thread */
     struct gw_map tids;        /* tid, input → thread */
     struct gw_map devices;     /* ordinal, process → device */
@@ -104,6 +111,12 @@ int gw_group(const uint32_t *group_of, size_t count, size_t groups, uint32_t **r
 
 /* extras.c: gaps of threads, losses, clocks. */
 int gw_build_extras(struct gw_builder *builder);
+
+/* unrecorded.c. After all others: what was not recorded on purpose becomes a loss, and what its edges cut says so. */
+int gw_build_unrecorded(struct gw_builder *builder);
+
+/* Takes steps out of the model that reach into such a loss. */
+void gw_drop_unrecorded_steps(struct gw_model *model);
 
 /* Releases what the builder owns, not the model. */
 void gw_builder_clear(struct gw_builder *builder);

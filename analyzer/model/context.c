@@ -34,9 +34,11 @@ uint32_t gw_builder_process(struct gw_builder *builder, size_t input, uint32_t p
         return *known;
     }
     uint32_t index = (uint32_t)model->processes_count;
-    if (GW_GROW(model->processes, model->processes_count) || gw_map_insert(&builder->processes, pid, input, index)) {
+    if (GW_GROW(model->processes, model->processes_count) || GW_GROW(builder->origins, model->processes_count) ||
+        gw_map_insert(&builder->processes, pid, input, index)) {
         return GW_NONE;
     }
+    builder->origins[index] = (struct gw_origin){.input = input};
     model->processes[model->processes_count++] =
         (struct gw_process){.pid = pid, .first_ns = GW_TIME_UNKNOWN, .rank = -1};
     return index;
@@ -221,6 +223,7 @@ static int take_process(struct gw_builder *builder, size_t input, const struct c
         set_text(&process->environment, event->stream, event->words[GW_ARG_process_environment])) {
         return -ENOMEM;
     }
+    builder->origins[index].since_ns = event->time_ns;
     process->rank = rank_of(process->environment);
     return 0;
 }
@@ -385,6 +388,7 @@ void gw_builder_clear(struct gw_builder *builder)
     for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
         gw_map_clear(maps[i]);
     }
+    free(builder->origins);
     free(builder->versions);
     free(builder->blocks);
     free(builder->function_ids);

@@ -130,6 +130,17 @@ static void set_ranges(struct gw_builder *builder)
     }
 }
 
+/* A short window may hold times of operations but no calibration of the clock they were taken with. */
+static void note_timing(struct gw_model *model)
+{
+    for (size_t i = 0; i < model->ops_count && model->timing == GW_TIMING_OFF; i++) {
+        if (!(model->ops[i].flags & GW_OP_UNTIMED)) {
+            bool cupti = model->run.gpu_timing && strcmp(model->run.gpu_timing, "cupti") == 0;
+            model->timing = cupti ? GW_TIMING_CUPTI : GW_TIMING_EVENTS;
+        }
+    }
+}
+
 int gw_build_extras(struct gw_builder *builder)
 {
     struct gw_model *model = builder->model;
@@ -151,6 +162,7 @@ int gw_build_extras(struct gw_builder *builder)
     if (model->thread_gaps_count) {
         qsort(model->thread_gaps, model->thread_gaps_count, sizeof(*model->thread_gaps), by_thread_and_begin);
     }
+    note_timing(model);
     set_ranges(builder);
     for (size_t i = 0; i < builder->input_count; i++) {
         int status = add_losses(model, builder->inputs[i].records);

@@ -64,3 +64,14 @@ const char *gw_op_kind_name(enum gw_op_kind kind)
     };
     return kind < GW_OP_KIND_COUNT ? names[kind] : "?";
 }
+
+const char *gw_loss_reason_name(enum gw_loss_reason reason)
+{
+    switch (reason) {
+    case GW_LOSS_OUTSIDE:
+        return "outside the windows";
+    case GW_LOSS_DISCARDED:
+        break;
+    }
+    return "discarded";
+}

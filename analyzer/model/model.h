@@ -183,10 +183,17 @@ struct gw_range {
     uint32_t name; /* index into names */
 };
 
-/* Events are missing in [begin, end): count events of the whole run (process GW_NONE) or of one process. */
+enum gw_loss_reason {
+    GW_LOSS_DISCARDED = 0, /* could not be kept: buffers were full, files are damaged */
+    GW_LOSS_OUTSIDE        /* not asked for: outside the windows that were recorded */
+};
+
+/* Events are missing in [begin, end), `count` of them where that is known. Only the first reason is a fault; after the
+ * others the range goes on until nothing can be left on the devices of what was enqueued in it. */
 struct gw_loss {
     uint64_t begin_ns, end_ns;
     uint64_t count;
+    enum gw_loss_reason reason;
 };
 
 /* What the shim said of itself, see enum gw_coverage_kind. */
@@ -219,6 +226,7 @@ struct gw_run_info {
     char *versions_json, *environment_json; /* as in run.json, NULL when unknown */
     int exit_status;
     bool finished;              /* run.json was completed by the recorder */
+    bool windowed;              /* only what lies in windows was recorded */
     uint64_t begin_ns, end_ns;  /* of the trace */
     int64_t realtime_offset_ns; /* CLOCK_REALTIME − CLOCK_MONOTONIC */
     uint64_t discarded_events;
@@ -266,6 +274,9 @@ enum gw_call_class gw_call_class(uint16_t function);
 
 /* Short word for an operation kind as the CSV uses it: kernel, memset, h2d, d2h, d2d, p2p, comm, graph, host. */
 const char *gw_op_kind_name(enum gw_op_kind kind);
+
+/* Why events are missing, in a word or two for people and JSON: discarded, outside the windows. */
+const char *gw_loss_reason_name(enum gw_loss_reason reason);
 
 /* Demangled kernel name with template and function arguments folded, for people; the caller frees. NULL: no memory. */
 char *gw_kernel_name_short(const char *mangled);

@@ -21,6 +21,11 @@ struct gw_read_progress {
     void *user;
 };
 
+/* A time in which events were recorded; end_ns is UINT64_MAX while nothing is known of its end. */
+struct gw_run_window {
+    uint64_t begin_ns, end_ns;
+};
+
 /* What run.json and functions.txt say. Strings are owned; NULL when absent. */
 struct gw_run_file {
     char *path;     /* the directory that holds run.json */
@@ -32,6 +37,9 @@ struct gw_run_file {
     int64_t realtime_offset_ns;
     uint64_t begin_monotonic_ns, end_monotonic_ns; /* 0 when unknown */
     uint64_t discarded_events;
+    bool windowed; /* only what lies in windows was recorded, apart from events about the program's context */
+    struct gw_run_window *windows; /* in order of time */
+    size_t window_count;
     char **functions; /* name by id of the recorded trace, NULL for gaps; NULL array when there is no functions.txt */
     size_t function_count;
 };

@@ -135,6 +135,25 @@ static char **copy_command(const json_t *command)
     return words;
 }
 
+static int copy_windows(struct gw_run_file *run, const json_t *windows)
+{
+    size_t index;
+    json_t *window;
+    run->windowed = json_is_array(windows);
+    run->windows = calloc(json_array_size(windows) + 1, sizeof(*run->windows));
+    if (!run->windows) {
+        return -ENOMEM;
+    }
+    json_array_foreach(windows, index, window)
+    {
+        json_int_t begin_ns = json_integer_value(json_array_get(window, 0));
+        json_int_t end_ns = json_integer_value(json_array_get(window, 1));
+        run->windows[run->window_count++] = (struct gw_run_window){
+            .begin_ns = (uint64_t)begin_ns, .end_ns = end_ns > 0 ? (uint64_t)end_ns : UINT64_MAX};
+    }
+    return 0;
+}
+
 static int fill(struct gw_run_file *run, const json_t *root)
 {
     const json_t *start = json_object_get(root, "start");
@@ -153,7 +172,7 @@ static int fill(struct gw_run_file *run, const json_t *root)
     run->discarded_events = number(root, "events_discarded");
     const char *trace = json_string_value(json_object_get(root, "trace"));
     run->trace_path = join(run->path, trace ? trace : "trace");
-    return run->command && run->trace_path ? 0 : -ENOMEM;
+    return run->command && run->trace_path ? copy_windows(run, json_object_get(root, "windows")) : -ENOMEM;
 }
 
 /* Lines "id name"; ids are rows of the table the shim was built from. */
@@ -258,6 +277,7 @@ void gw_run_file_destroy(struct gw_run_file *run)
         free(run->functions[i]);
     }
     free(run->functions);
+    free(run->windows);
     free(run->path);
     free(run->host);
     free(run->device);

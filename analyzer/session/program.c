@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,10 +115,35 @@ static void pass_on(int signal_number, const siginfo_t *info, pid_t program)
         raise(SIGSTOP);
 }
 
-void gw_program_wait(pid_t program, pid_t keeper, struct gw_program_end *ret_end, bool *ret_keeper_died)
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int64_t tick(const struct gw_program_hook *hook, bool usr2)
+{
+    int wait_ms = hook->tick(usr2, hook->context);
+    return wait_ms < 0 ? INT64_MAX : now_ms() + wait_ms;
+}
+
+/* Waits for a signal of the set, at most until `due_ms`. Returns its number, or a negative number. */
+static int wait_for_signal(const sigset_t *set, int64_t due_ms, siginfo_t *ret_info)
+{
+    if (due_ms == INT64_MAX)
+        return sigwaitinfo(set, ret_info);
+    int64_t left = due_ms - now_ms();
+    struct timespec patience = {.tv_sec = left > 0 ? left / 1000 : 0, .tv_nsec = left > 0 ? left % 1000 * 1000000 : 0};
+    return sigtimedwait(set, ret_info, &patience);
+}
+
+void gw_program_wait(pid_t program, pid_t keeper, const struct gw_program_hook *hook, struct gw_program_end *ret_end,
+                     bool *ret_keeper_died)
 {
     sigset_t set;
     fill_set(&set);
+    int64_t due_ms = tick(hook, false);
     for (;;) {
         siginfo_t info;
         int status;
@@ -131,8 +157,11 @@ void gw_program_wait(pid_t program, pid_t keeper, struct gw_program_end *ret_end
             ret_end->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
             return;
         }
-        int signal_number = sigwaitinfo(&set, &info);
-        if (signal_number > 0 && signal_number != SIGCHLD)
+        int signal_number = wait_for_signal(&set, due_ms, &info);
+        bool usr2 = signal_number == SIGUSR2 && hook->takes_usr2;
+        if (usr2 || now_ms() >= due_ms)
+            due_ms = tick(hook, usr2);
+        if (signal_number > 0 && signal_number != SIGCHLD && !usr2)
             pass_on(signal_number, &info, program);
     }
 }
@@ -148,18 +177,12 @@ static int count_others(pid_t keeper, pid_t *pids, int capacity)
     return kept;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-json_t *gw_program_wait_descendants(pid_t keeper, int timeout_ms, void (*say)(int processes, void *context),
-                                    void *context)
+json_t *gw_program_wait_descendants(pid_t keeper, int timeout_ms, const struct gw_program_hook *hook,
+                                    void (*say)(int processes, void *context), void *context)
 {
     pid_t pids[64];
     int64_t deadline = now_ms() + timeout_ms;
+    int64_t due_ms = tick(hook, false);
     bool said = false;
     sigset_t set;
     int count;
@@ -170,14 +193,16 @@ json_t *gw_program_wait_descendants(pid_t keeper, int timeout_ms, void (*say)(in
         for (int i = 0; i < count; i++)
             waitpid(pids[i], NULL, WNOHANG);
         count = count_others(keeper, pids, 64);
-        int64_t left = deadline - now_ms();
-        if (count == 0 || left <= 0)
+        if (count == 0 || now_ms() >= deadline)
             break;
         if (!said && say != NULL)
             say(count, context);
         said = true;
-        struct timespec patience = {.tv_sec = left / 1000, .tv_nsec = left % 1000 * 1000000};
-        int signal_number = sigtimedwait(&set, NULL, &patience);
+        siginfo_t info;
+        int signal_number = wait_for_signal(&set, due_ms < deadline ? due_ms : deadline, &info);
+        bool usr2 = signal_number == SIGUSR2 && hook->takes_usr2;
+        if (usr2 || now_ms() >= due_ms)
+            due_ms = tick(hook, usr2);
         if (signal_number == SIGTERM || signal_number == SIGINT || signal_number == SIGHUP || signal_number == SIGQUIT)
             break;
     }

@@ -16,6 +16,15 @@ struct gw_signals {
     struct sigaction child_action; /* likewise SIGCHLD's */
 };
 
+/* What else is done while the program runs. */
+struct gw_program_hook {
+    bool takes_usr2; /* SIGUSR2 is for the hook and not passed on */
+    /* Called at the beginning, when its time has come and when SIGUSR2 (`usr2`) arrives. Returns in how many
+     * milliseconds its time comes, -1 for never. */
+    int (*tick)(bool usr2, void *context);
+    void *context;
+};
+
 struct gw_program_end {
     int status; /* as the shell sees it: 128 + signal */
     int signal; /* 0 when it exited */
@@ -38,17 +47,18 @@ int gw_program_start(char *const *argv, char *const *environment, const struct g
 
 /*
  * Waits for the program's end; passes on SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT and SIGTSTP,
- * except those that the terminal has sent to the program itself. `keeper` is left alone; its death is noticed:
- * *ret_keeper_died.
+ * except those that the terminal has sent to the program itself and what `hook` takes. `keeper` is left alone; its
+ * death is noticed: *ret_keeper_died.
  */
-void gw_program_wait(pid_t program, pid_t keeper, struct gw_program_end *ret_end, bool *ret_keeper_died);
+void gw_program_wait(pid_t program, pid_t keeper, const struct gw_program_hook *hook, struct gw_program_end *ret_end,
+                     bool *ret_keeper_died);
 
 /*
  * Waits at most `timeout_ms` for processes that the program left behind, less when a signal to end arrives. `say`, if
  * not NULL, is called once with their number when there are some. Returns an array of {"pid", "name"} of those still
  * running; the caller owns it.
  */
-json_t *gw_program_wait_descendants(pid_t keeper, int timeout_ms, void (*say)(int processes, void *context),
-                                    void *context);
+json_t *gw_program_wait_descendants(pid_t keeper, int timeout_ms, const struct gw_program_hook *hook,
+                                    void (*say)(int processes, void *context), void *context);
 
 #endif

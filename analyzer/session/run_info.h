@@ -6,6 +6,7 @@
 #include "analyzer/session/job.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 
 struct gw_run_settings {
     char *const *command; /* program and arguments, NULL at the end */
@@ -16,6 +17,7 @@ struct gw_run_settings {
     const char *buffers_path;
     const struct gw_buffer_plan *buffers;
     const struct gw_job *job; /* NULL: a run of one recorder */
+    bool windows;             /* only what lies in windows is recorded */
 };
 
 /* {"monotonic_ns", "realtime_ns"}: the pair read closest together of ten. The caller owns it; NULL without memory. */

@@ -25,7 +25,7 @@ struct gw_session {
     const struct gw_paths *paths;
     char run[PATH_MAX], buffers[PATH_MAX];
     char home[HOME_MAX_BYTES];
-    uint64_t subbuffer_bytes;
+    struct gw_session_mode mode;
     int socket;
     pid_t keeper;
 };
@@ -49,7 +49,8 @@ static int make_home(char ret_home[HOME_MAX_BYTES])
 }
 
 int gw_session_create(const struct gw_paths *paths, const char *run, const struct gw_buffer_plan *plan,
-                      struct gw_session **ret_session, char *ret_error, size_t error_size)
+                      const struct gw_session_mode *mode, struct gw_session **ret_session, char *ret_error,
+                      size_t error_size)
 {
     int result;
     struct gw_session *session = calloc(1, sizeof(*session));
@@ -59,7 +60,8 @@ int gw_session_create(const struct gw_paths *paths, const char *run, const struc
     }
     session->paths = paths;
     session->socket = -1;
-    session->subbuffer_bytes = plan->subbuffer_bytes;
+    session->mode = *mode;
+    session->mode.subbuffer_bytes = plan->subbuffer_bytes;
     snprintf(session->run, sizeof(session->run), "%s", run);
     result = make_home(session->home);
     if (result != 0) {
@@ -116,7 +118,7 @@ static void forget_lttng_settings(void)
 /* In the child: everything of the terminal and of the program's surroundings is left behind. */
 static void become_keeper(const struct gw_session *session, int socket)
 {
-    char log[PATH_MAX + 16], number[24], fd[8];
+    char log[PATH_MAX + 16], fd[8];
     sigset_t none;
     setsid();
     sigemptyset(&none);
@@ -143,8 +145,8 @@ static void become_keeper(const struct gw_session *session, int socket)
     setenv("LTTNG_HOME", session->home, 1);
     setenv("LD_PRELOAD", session->paths->border, 1);
     snprintf(fd, sizeof(fd), "%d", KEEPER_FD);
-    snprintf(number, sizeof(number), "%llu", (unsigned long long)session->subbuffer_bytes);
-    execl(session->paths->keeper, "gpuwitness-session", fd, session->run, session->home, session->buffers, number,
+    char *mode = gw_session_mode_json(&session->mode);
+    execl(session->paths->keeper, "gpuwitness-session", fd, session->run, session->home, session->buffers, mode,
           (char *)NULL);
     _exit(1);
 }
@@ -189,6 +191,14 @@ int gw_session_wait_ready(struct gw_session *session, char *ret_error, size_t er
     } else if (result != 0) {
         snprintf(ret_error, error_size, "gpuwitness-session did not start");
     }
+    json_decref(message);
+    return result;
+}
+
+int gw_session_record(struct gw_session *session, bool on)
+{
+    json_t *message = json_pack("{s:b}", "record", on);
+    int result = gw_message_send(session->socket, message);
     json_decref(message);
     return result;
 }

@@ -3,6 +3,7 @@
 #define GW_SESSION_SESSION_H
 
 #include "analyzer/session/buffers.h"
+#include "analyzer/session/mode.h"
 #include "analyzer/session/paths.h"
 
 #include <jansson.h>
@@ -18,11 +19,12 @@ struct gw_session_end {
 
 /*
  * Makes the private directories of a recording: sockets below $XDG_RUNTIME_DIR or /tmp, buffers in plan->path (which is
- * RUN's parent or a file system of memory). Nothing runs yet. Returns 0 or, with one line in `ret_error`, -errno. The
- * caller owns *ret_session.
+ * RUN's parent or a file system of memory). `mode` is copied; its subbuffer_bytes come from the plan. Nothing runs yet.
+ * Returns 0 or, with one line in `ret_error`, -errno. The caller owns *ret_session.
  */
 int gw_session_create(const struct gw_paths *paths, const char *run, const struct gw_buffer_plan *plan,
-                      struct gw_session **ret_session, char *ret_error, size_t error_size);
+                      const struct gw_session_mode *mode, struct gw_session **ret_session, char *ret_error,
+                      size_t error_size);
 
 /* Where the buffers lie and what LTTNG_HOME the program needs; borrowed from the session. */
 const char *gw_session_buffers_path(const struct gw_session *session);
@@ -39,6 +41,9 @@ int gw_session_start(struct gw_session *session, char *ret_error, size_t error_s
 
 /* Waits until events are recorded. Returns 0 or, with one line in `ret_error`, -errno. */
 int gw_session_wait_ready(struct gw_session *session, char *ret_error, size_t error_size);
+
+/* Asks for a window to be opened or closed; does not wait. Returns 0, or -errno when the session's process is gone. */
+int gw_session_record(struct gw_session *session, bool on);
 
 /*
  * Ends the recording: writes `end_fields` and the counts into run.json, everything else to disk. Returns 0, or -EPIPE

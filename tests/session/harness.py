@@ -91,8 +91,8 @@ class Recorded(unittest.TestCase):
         self.strays.append(process)
         return process
 
-    def start_ticker(self, count, **more):
-        process = self.start(TICKER, str(count), "wait", **more)
+    def start_ticker(self, count, options=("-q",), **more):
+        process = self.start(TICKER, str(count), "wait", options=options, **more)
         self.assertEqual(process.stdout.readline(), "ready\n", "the ticker starts")
         return process
 

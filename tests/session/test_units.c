@@ -1,9 +1,11 @@
 /* The parts of the session that need neither LTTng nor a child process. */
 #include "analyzer/session/buffers.h"
 #include "analyzer/session/job.h"
+#include "analyzer/session/mode.h"
 #include "analyzer/session/packets.h"
 #include "analyzer/session/run_dir.h"
 #include "analyzer/session/run_info.h"
+#include "analyzer/session/schedule.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -205,6 +207,61 @@ static void broken_packets_are_cut(void **state)
     assert_true(gw_packets_trim("/nonexistent") < 0);
 }
 
+static void schedule_keeps_times(void **state)
+{
+    (void)state;
+    struct gw_schedule_settings settings = {.delay_ns = 50, .duration_ns = 20};
+    assert_true(gw_schedule_begins_paused(&settings));
+    struct gw_schedule schedule = gw_schedule_begin(&settings, 1000);
+    assert_int_equal(schedule.due_ns, 1050);
+    assert_int_equal(gw_schedule_next(&schedule, 1049, false), GW_STEP_NONE);
+    assert_int_equal(gw_schedule_next(&schedule, 1051, false), GW_STEP_RECORD);
+    assert_int_equal(schedule.due_ns, 1071);
+    assert_int_equal(gw_schedule_next(&schedule, 1060, true), GW_STEP_NONE);
+    assert_int_equal(gw_schedule_next(&schedule, 1071, false), GW_STEP_PAUSE);
+    assert_int_equal(schedule.due_ns, GW_SCHEDULE_NEVER);
+    assert_int_equal(gw_schedule_next(&schedule, INT64_MAX - 1, false), GW_STEP_NONE);
+
+    settings = (struct gw_schedule_settings){.duration_ns = 20};
+    assert_false(gw_schedule_begins_paused(&settings));
+    schedule = gw_schedule_begin(&settings, 1000);
+    assert_int_equal(schedule.due_ns, 1020);
+    assert_int_equal(gw_schedule_next(&schedule, 1020, false), GW_STEP_PAUSE);
+}
+
+static void schedule_obeys_signals(void **state)
+{
+    (void)state;
+    struct gw_schedule_settings settings = {.usr2 = GW_USR2_WINDOW};
+    assert_true(gw_schedule_begins_paused(&settings));
+    struct gw_schedule schedule = gw_schedule_begin(&settings, 1000);
+    assert_int_equal(schedule.due_ns, GW_SCHEDULE_NEVER);
+    assert_int_equal(gw_schedule_next(&schedule, 2000, false), GW_STEP_NONE);
+    assert_int_equal(gw_schedule_next(&schedule, 2000, true), GW_STEP_RECORD);
+    assert_int_equal(gw_schedule_next(&schedule, 3000, true), GW_STEP_PAUSE);
+    assert_int_equal(gw_schedule_next(&schedule, 4000, true), GW_STEP_RECORD);
+
+    settings.usr2 = GW_USR2_SNAPSHOT;
+    assert_false(gw_schedule_begins_paused(&settings));
+    schedule = gw_schedule_begin(&settings, 1000);
+    assert_int_equal(gw_schedule_next(&schedule, 2000, true), GW_STEP_SNAPSHOT);
+    assert_int_equal(gw_schedule_next(&schedule, 3000, false), GW_STEP_NONE);
+}
+
+static void mode_travels(void **state)
+{
+    (void)state;
+    struct gw_session_mode mode = {.subbuffer_bytes = 1ull << 33, .windows = true, .paused = true}, read;
+    char *text = gw_session_mode_json(&mode);
+    assert_non_null(text);
+    assert_int_equal(gw_session_mode_parse(text, &read), 0);
+    assert_int_equal(read.subbuffer_bytes, mode.subbuffer_bytes);
+    assert_true(read.windows && read.paused);
+    free(text);
+    assert_int_equal(gw_session_mode_parse("4096", &read), -EINVAL);
+    assert_int_equal(gw_session_mode_parse("{}", &read), -EINVAL);
+}
+
 static int make_base(void **state)
 {
     char *base = strdup("/tmp/gpuwitness-test-XXXXXX");
@@ -230,6 +287,9 @@ int main(void)
         cmocka_unit_test(asked_buffers_are_taken_or_refused),
         cmocka_unit_test(this_machine_has_cpus),
         cmocka_unit_test(ranks_are_recognised),
+        cmocka_unit_test(schedule_keeps_times),
+        cmocka_unit_test(schedule_obeys_signals),
+        cmocka_unit_test(mode_travels),
         cmocka_unit_test_setup_teardown(directory_is_made_once, make_base, remove_base),
         cmocka_unit_test_setup_teardown(broken_packets_are_cut, make_base, remove_base),
         cmocka_unit_test_setup_teardown(info_is_replaced_whole, make_base, remove_base),

@@ -143,7 +143,7 @@ void gw_fixture_gap(struct gw_fixture *fixture, uint32_t thread, uint64_t begin_
 
 void gw_fixture_loss(struct gw_fixture *fixture, uint64_t begin_ns, uint64_t end_ns, uint64_t count)
 {
-    struct gw_loss loss = {begin_ns, end_ns, count};
+    struct gw_loss loss = {begin_ns, end_ns, count, GW_LOSS_DISCARDED};
     PUSH(fixture->model->losses, loss);
 }
 

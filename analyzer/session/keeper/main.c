@@ -1,16 +1,18 @@
 /*
- * gpuwitness-session FD RUN HOME BUFFERS SUBBUFFER_BYTES: owns the LTTng session of one recording, for `gpuwitness
- * record`.
+ * gpuwitness-session FD RUN HOME BUFFERS MODE: owns the LTTng session of one recording, for `gpuwitness record`. MODE
+ * is what gw_session_mode_json writes.
  *
  * A process of its own, because the session has to be ended properly even when the recorder is killed, and because it
  * is seen under another user id than the program (daemon_border.c). It talks to the recorder over the socket FD in JSON
- * messages: it sends      {"ready": true} or {"error": TEXT} when recording has or has not begun; it receives   {"end":
- * {fields of run.json}} when the program has ended; end of file means that the recorder was killed; it sends
- * {"problems": [...], "events_discarded", "packets_lost", "trace_bytes"}, and exits.
+ * messages. It sends {"ready": true} or {"error": TEXT} when recording has or has not begun. It receives any number of
+ * {"record": true or false}, to open or close a window, and {"end": {fields of run.json}} when the program has ended;
+ * end of file means that the recorder was killed. It sends {"problems": [...], "events_discarded", "packets_lost",
+ * "trace_bytes"}, and exits.
  *
  * gpuwitness-session prime: loads liblttng-ust and ends, so that the per-user buffers exist before the program starts.
  */
 #include "analyzer/session/buffers.h"
+#include "analyzer/session/keeper/control.h"
 #include "analyzer/session/keeper/daemons.h"
 #include "analyzer/session/keeper/tracing.h"
 #include "analyzer/session/messages.h"
@@ -39,7 +41,9 @@ struct recording {
     int socket;
     const char *run, *home, *buffers;
     char trace[PATH_MAX];
+    struct gw_session_mode mode;
     struct gw_tracing *tracing;
+    struct gw_control *control;
     bool buffers_needed; /* they could not be emptied: they stay, and a reader tries again */
 };
 
@@ -71,8 +75,14 @@ static int load_tracer_library(void)
     return dlopen("liblttng-ust.so.1", RTLD_NOW) != NULL ? 0 : 1;
 }
 
-static int begin(struct recording *recording, uint64_t subbuffer_bytes, char *ret_error, size_t error_size)
+static int begin(struct recording *recording, char *ret_error, size_t error_size)
 {
+    const struct gw_session_mode *mode = &recording->mode;
+    struct gw_tracing_settings settings = {.trace_path = recording->trace,
+                                           .buffers_path = recording->buffers,
+                                           .subbuffer_bytes = mode->subbuffer_bytes,
+                                           .subbuffers = GW_SUBBUFFERS,
+                                           .context_apart = mode->windows};
     pid_t sessiond;
     char made[PATH_MAX + 8];
     int result = gw_daemons_start(&sessiond);
@@ -82,8 +92,7 @@ static int begin(struct recording *recording, uint64_t subbuffer_bytes, char *re
                                    : "lttng-sessiond did not start");
         return result;
     }
-    result = gw_tracing_start(recording->trace, recording->buffers, subbuffer_bytes, GW_SUBBUFFERS, &recording->tracing,
-                              ret_error, error_size);
+    result = gw_tracing_start(&settings, &recording->tracing, ret_error, error_size);
     if (result != 0)
         return result;
     if (prime() != 0) {
@@ -95,6 +104,12 @@ static int begin(struct recording *recording, uint64_t subbuffer_bytes, char *re
         snprintf(ret_error, error_size,
                  "LTTng made no buffers in %s; is a file /dev/shm/lttng-ust-wait-* of another user in the way?",
                  recording->buffers);
+        return -EIO;
+    }
+    /* Only now: the buffers are made for channels that are on. */
+    recording->control = gw_control_create(recording->run, mode, recording->tracing);
+    if (recording->control == NULL) {
+        snprintf(ret_error, error_size, "the recording could not be paused before the program's start");
         return -EIO;
     }
     return 0;
@@ -109,7 +124,7 @@ static void add_problem(json_t *problems, const char *text)
 static json_t *finish(struct recording *recording, json_t *end_fields)
 {
     struct gw_tracing_end end = {0};
-    json_t *problems = json_array();
+    json_t *problems = gw_control_finish(recording->control);
     json_t *info = NULL;
     gw_tracing_stop(recording->tracing, &end);
     recording->tracing = NULL;
@@ -171,7 +186,7 @@ int main(int argc, char **argv)
 
     if (argc == 2 && strcmp(argv[1], "prime") == 0)
         return load_tracer_library();
-    if (argc != 6)
+    if (argc != 6 || gw_session_mode_parse(argv[5], &recording.mode) != 0)
         return 2;
     recording.socket = atoi(argv[1]);
     recording.run = argv[2];
@@ -189,13 +204,13 @@ int main(int argc, char **argv)
         flock(lock, LOCK_SH);
 
     gw_run_dir_reserve(recording.run);
-    int result = begin(&recording, strtoull(argv[5], NULL, 10), error, sizeof(error));
+    int result = begin(&recording, error, sizeof(error));
     message = result == 0 ? json_pack("{s:b}", "ready", 1) : json_pack("{s:s}", "error", error);
     gw_message_send(recording.socket, message);
     json_decref(message);
     message = NULL;
     if (result == 0) {
-        gw_message_receive(recording.socket, -1, &message);
+        gw_control_run(recording.control, recording.socket, &message);
         json_t *fields = message != NULL ? json_incref(json_object_get(message, "end")) : fields_without_recorder();
         json_t *answer = finish(&recording, fields);
         if (json_array_size(json_object_get(answer, "problems")) == 0)
@@ -205,6 +220,7 @@ int main(int argc, char **argv)
         json_decref(fields);
         json_decref(message);
     }
+    gw_control_destroy(recording.control);
     gw_daemons_kill();
     gw_remove_tree(recording.home);
     if (!recording.buffers_needed)

@@ -17,18 +17,27 @@
 #define PROGRESS_ROUNDS 100
 #define DRAIN_SECONDS 5 /* without anything new on disk */
 
+/* Context events are few, but one with four strings of 4 KiB has to fit. */
+#define CONTEXT_NAME NAME "-context"
+#define CONTEXT_SUBBUFFER_BYTES (64u << 10)
+#define CONTEXT_SUBBUFFERS 4
+
 struct gw_tracing {
     struct lttng_handle *handle;
     char trace_path[PATH_MAX];
 };
 
-static int make_channel(struct lttng_handle *handle, struct lttng_domain *domain, uint64_t subbuffer_bytes,
-                        unsigned subbuffers)
+static const char *const context_events[] = {"process", "thread", "device", "stream", "function", "coverage"};
+
+#define CONTEXT_EVENTS (sizeof(context_events) / sizeof(context_events[0]))
+
+static int make_channel(struct lttng_handle *handle, struct lttng_domain *domain, const char *name,
+                        uint64_t subbuffer_bytes, unsigned subbuffers)
 {
     struct lttng_channel *channel = lttng_channel_create(domain);
     if (channel == NULL)
         return -LTTNG_ERR_NOMEM;
-    snprintf(channel->name, sizeof(channel->name), "%s", NAME);
+    snprintf(channel->name, sizeof(channel->name), "%s", name);
     channel->attr.overwrite = 0;
     channel->attr.subbuf_size = subbuffer_bytes;
     channel->attr.num_subbuf = subbuffers;
@@ -40,22 +49,36 @@ static int make_channel(struct lttng_handle *handle, struct lttng_domain *domain
     return result;
 }
 
-static int enable_events(struct lttng_handle *handle)
+static int enable_event(struct lttng_handle *handle, const char *channel, const char *name, int exclusion_count,
+                        char **exclusions)
 {
     struct lttng_event *event = lttng_event_create();
     if (event == NULL)
         return -LTTNG_ERR_NOMEM;
-    snprintf(event->name, sizeof(event->name), "%s:*", NAME);
+    snprintf(event->name, sizeof(event->name), "%s:%s", NAME, name);
     event->type = LTTNG_EVENT_TRACEPOINT;
     event->loglevel_type = LTTNG_EVENT_LOGLEVEL_ALL;
     event->loglevel = -1;
-    int result = lttng_enable_event(handle, event, NAME);
+    int result = lttng_enable_event_with_exclusions(handle, event, channel, NULL, exclusion_count, exclusions);
     lttng_event_destroy(event);
     return result;
 }
 
-int gw_tracing_start(const char *trace_path, const char *buffers_path, uint64_t subbuffer_bytes, unsigned subbuffers,
-                     struct gw_tracing **ret_tracing, char *ret_error, size_t error_size)
+static int enable_events(struct lttng_handle *handle, bool context_apart)
+{
+    char names[CONTEXT_EVENTS][64];
+    char *exclusions[CONTEXT_EVENTS];
+    int result = 0;
+    for (size_t i = 0; i < CONTEXT_EVENTS && context_apart && result >= 0; i++) {
+        snprintf(names[i], sizeof(names[i]), "%s:%s", NAME, context_events[i]);
+        exclusions[i] = names[i];
+        result = enable_event(handle, CONTEXT_NAME, context_events[i], 0, NULL);
+    }
+    return result < 0 ? result : enable_event(handle, NAME, "*", context_apart ? CONTEXT_EVENTS : 0, exclusions);
+}
+
+int gw_tracing_start(const struct gw_tracing_settings *settings, struct gw_tracing **ret_tracing, char *ret_error,
+                     size_t error_size)
 {
     struct lttng_domain domain = {.type = LTTNG_DOMAIN_UST, .buf_type = LTTNG_BUFFER_PER_UID};
     struct lttng_session_descriptor *descriptor = NULL;
@@ -66,8 +89,8 @@ int gw_tracing_start(const char *trace_path, const char *buffers_path, uint64_t 
     if (tracing == NULL || watchdog == NULL)
         goto end;
 
-    snprintf(tracing->trace_path, sizeof(tracing->trace_path), "%s", trace_path);
-    descriptor = lttng_session_descriptor_local_create(NAME, trace_path);
+    snprintf(tracing->trace_path, sizeof(tracing->trace_path), "%s", settings->trace_path);
+    descriptor = lttng_session_descriptor_local_create(NAME, settings->trace_path);
     if (descriptor == NULL)
         goto end;
     enum lttng_error_code created = lttng_create_session_ext(descriptor);
@@ -75,17 +98,20 @@ int gw_tracing_start(const char *trace_path, const char *buffers_path, uint64_t 
     if (result < 0)
         goto end;
     step = "buffers";
-    result = lttng_set_session_shm_path(NAME, buffers_path);
+    result = lttng_set_session_shm_path(NAME, settings->buffers_path);
     if (result < 0)
         goto end;
     step = "channel";
     tracing->handle = lttng_create_handle(NAME, &domain);
-    result = tracing->handle != NULL ? make_channel(tracing->handle, &domain, subbuffer_bytes, subbuffers)
-                                     : -LTTNG_ERR_NOMEM;
+    result = tracing->handle != NULL
+                 ? make_channel(tracing->handle, &domain, NAME, settings->subbuffer_bytes, settings->subbuffers)
+                 : -LTTNG_ERR_NOMEM;
+    if (result >= 0 && settings->context_apart)
+        result = make_channel(tracing->handle, &domain, CONTEXT_NAME, CONTEXT_SUBBUFFER_BYTES, CONTEXT_SUBBUFFERS);
     if (result < 0)
         goto end;
     step = "events";
-    result = enable_events(tracing->handle);
+    result = enable_events(tracing->handle, settings->context_apart);
     if (result < 0)
         goto end;
     step = "start";
@@ -106,6 +132,21 @@ end:
     }
     *ret_tracing = tracing;
     return 0;
+}
+
+int gw_tracing_record(struct gw_tracing *tracing, bool on)
+{
+    struct lttng_domain domain = {.type = LTTNG_DOMAIN_UST, .buf_type = LTTNG_BUFFER_PER_UID};
+    struct lttng_channel *channel = lttng_channel_create(&domain);
+    int result = -LTTNG_ERR_NOMEM;
+    if (channel != NULL) {
+        snprintf(channel->name, sizeof(channel->name), "%s", NAME);
+        struct gw_watchdog *watchdog = gw_watchdog_start(STOP_SECONDS);
+        result = on ? lttng_enable_channel(tracing->handle, channel) : lttng_disable_channel(tracing->handle, NAME);
+        gw_watchdog_stop(watchdog);
+    }
+    lttng_channel_destroy(channel);
+    return result < 0 ? -EIO : 0;
 }
 
 static void count_losses(struct lttng_handle *handle, struct gw_tracing_end *end)

@@ -8,6 +8,17 @@
 
 struct gw_tracing;
 
+struct gw_tracing_settings {
+    const char *trace_path, *buffers_path;
+    uint64_t subbuffer_bytes;
+    unsigned subbuffers;
+    /*
+     * The events about processes, threads, devices, streams and kernels, which the program announces once, get a small
+     * channel of their own, so that they are kept when the other events are paused or thrown away.
+     */
+    bool context_apart;
+};
+
 struct gw_tracing_end {
     uint64_t events_discarded, packets_lost;
     bool drained; /* false: the daemons had to be ended before everything was on disk */
@@ -17,8 +28,11 @@ struct gw_tracing_end {
  * Makes the session: per-user buffers of `subbuffers` × `subbuffer_bytes` in `buffers_path`, events gpuwitness:*, trace
  * below `trace_path`, and starts it. On failure writes one line to `ret_error` and returns -EIO.
  */
-int gw_tracing_start(const char *trace_path, const char *buffers_path, uint64_t subbuffer_bytes, unsigned subbuffers,
-                     struct gw_tracing **ret_tracing, char *ret_error, size_t error_size);
+int gw_tracing_start(const struct gw_tracing_settings *settings, struct gw_tracing **ret_tracing, char *ret_error,
+                     size_t error_size);
+
+/* Turns all events but those about the program's context on or off. Only with context_apart. Returns 0 or -EIO. */
+int gw_tracing_record(struct gw_tracing *tracing, bool on);
 
 /* Stops tracing, waits until the consumer has written everything, counts what was lost. Takes `tracing`. */
 void gw_tracing_stop(struct gw_tracing *tracing, struct gw_tracing_end *ret_end);

@@ -1,0 +1,113 @@
+#include "analyzer/session/keeper/control.h"
+
+#include "analyzer/session/messages.h"
+#include "analyzer/session/run_info.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+struct gw_control {
+    const char *run;
+    const struct gw_session_mode *mode;
+    struct gw_tracing *tracing;
+    json_t *windows;  /* [begin, end] each; the last one's end is null while it is open */
+    json_t *problems; /* array of strings */
+    bool recording;
+};
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* At once, so that they are known when this process is killed. */
+static void write_windows(struct gw_control *control)
+{
+    json_t *info = NULL;
+    if (gw_run_info_read(control->run, &info) == 0) {
+        json_object_set(info, "windows", control->windows);
+        gw_run_info_write(control->run, info);
+    }
+    json_decref(info);
+}
+
+static void open_window(struct gw_control *control)
+{
+    /* After the events were turned on and before they are turned off: within a window all of them are there. */
+    json_array_append_new(control->windows, json_pack("[I, n]", (json_int_t)now_ns()));
+    control->recording = true;
+}
+
+static void close_window(struct gw_control *control, int64_t end_ns)
+{
+    json_t *window = json_array_get(control->windows, json_array_size(control->windows) - 1);
+    json_array_set_new(window, 1, json_integer((json_int_t)end_ns));
+    control->recording = false;
+}
+
+static void record(struct gw_control *control, bool on)
+{
+    if (!control->mode->windows || on == control->recording)
+        return;
+    int64_t before_ns = now_ns();
+    if (gw_tracing_record(control->tracing, on) != 0) {
+        json_array_append_new(control->problems, json_string(on ? "LTTng could not go on recording"
+                                                                : "LTTng could not pause the recording"));
+        return;
+    }
+    if (on)
+        open_window(control);
+    else
+        close_window(control, before_ns);
+    write_windows(control);
+}
+
+struct gw_control *gw_control_create(const char *run, const struct gw_session_mode *mode, struct gw_tracing *tracing)
+{
+    struct gw_control *control = calloc(1, sizeof(*control));
+    if (control == NULL)
+        return NULL;
+    *control = (struct gw_control){
+        .run = run, .mode = mode, .tracing = tracing, .windows = json_array(), .problems = json_array()};
+    if (mode->windows && !mode->paused)
+        open_window(control);
+    if (mode->windows && mode->paused && gw_tracing_record(tracing, false) != 0) {
+        gw_control_destroy(control);
+        return NULL;
+    }
+    return control;
+}
+
+void gw_control_run(struct gw_control *control, int socket, json_t **ret_end)
+{
+    json_t *message = NULL;
+    while (gw_message_receive(socket, -1, &message) == 0 && json_object_get(message, "end") == NULL) {
+        const json_t *on = json_object_get(message, "record");
+        if (json_is_boolean(on))
+            record(control, json_is_true(on));
+        json_decref(message);
+        message = NULL;
+    }
+    *ret_end = message;
+}
+
+json_t *gw_control_finish(struct gw_control *control)
+{
+    if (control->mode->windows) {
+        if (control->recording)
+            close_window(control, now_ns());
+        write_windows(control);
+    }
+    return json_incref(control->problems);
+}
+
+void gw_control_destroy(struct gw_control *control)
+{
+    if (control == NULL)
+        return;
+    json_decref(control->windows);
+    json_decref(control->problems);
+    free(control);
+}

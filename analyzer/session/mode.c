@@ -1,0 +1,28 @@
+#include "analyzer/session/mode.h"
+
+#include <errno.h>
+#include <jansson.h>
+
+char *gw_session_mode_json(const struct gw_session_mode *mode)
+{
+    json_t *object = json_pack("{s:I, s:b, s:b}", "subbuffer_bytes", (json_int_t)mode->subbuffer_bytes, "windows",
+                               mode->windows, "paused", mode->paused);
+    char *text = json_dumps(object, JSON_COMPACT);
+    json_decref(object);
+    return text;
+}
+
+int gw_session_mode_parse(const char *text, struct gw_session_mode *ret_mode)
+{
+    json_int_t subbuffer_bytes;
+    int windows, paused;
+    json_t *object = json_loads(text, 0, NULL);
+    int failed = json_unpack(object, "{s:I, s:b, s:b}", "subbuffer_bytes", &subbuffer_bytes, "windows", &windows,
+                             "paused", &paused);
+    json_decref(object);
+    if (failed != 0)
+        return -EINVAL;
+    *ret_mode = (struct gw_session_mode){
+        .subbuffer_bytes = (uint64_t)subbuffer_bytes, .windows = windows != 0, .paused = paused != 0};
+    return 0;
+}

@@ -1,0 +1,20 @@
+/* What kind of recording the session's process is to make; travels on its command line as JSON. */
+#ifndef GW_SESSION_MODE_H
+#define GW_SESSION_MODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gw_session_mode {
+    uint64_t subbuffer_bytes;
+    bool windows; /* only what lies in windows is recorded; they are written into run.json */
+    bool paused;  /* the first window is not opened at once */
+};
+
+/* The caller frees the result; NULL without memory. */
+char *gw_session_mode_json(const struct gw_session_mode *mode);
+
+/* Returns 0 or -EINVAL. */
+int gw_session_mode_parse(const char *text, struct gw_session_mode *ret_mode);
+
+#endif
