@@ -56,7 +56,7 @@ static bool check_buffers(struct gw_buffer_plan *ret_plan)
     struct gw_buffer_place memory = {"/dev/shm", gw_space_for_buffers("/dev/shm")};
     struct gw_buffer_place disk = {".", gw_space_for_buffers(".")};
     gw_format_size(memory.available, room);
-    if (gw_buffer_plan(0, gw_possible_cpus(), gw_memory_available(), memory, disk, ret_plan, &needed) != 0)
+    if (gw_buffer_plan(0, 0, gw_possible_cpus(), gw_memory_available(), memory, disk, ret_plan, &needed) != 0)
         return say(PROBLEM, "buffers", "/dev/shm has %s free, %s are needed: enlarge it (docker run --shm-size=1g)",
                    room, gw_format_size(needed, needed_text));
     gw_format_size(ret_plan->subbuffer_bytes * GW_SUBBUFFERS, each);

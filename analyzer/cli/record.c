@@ -107,8 +107,8 @@ static int plan_buffers(struct recording *recording)
     struct gw_buffer_place memory = {"/dev/shm", gw_space_for_buffers("/dev/shm")};
     struct gw_buffer_place disk = {parent, gw_space_for_buffers(parent)};
 
-    int result = gw_buffer_plan(recording->options.buffer_bytes, gw_possible_cpus(), gw_memory_available(), memory,
-                                disk, &recording->plan, &needed);
+    int result = gw_buffer_plan(recording->options.buffer_bytes, recording->options.ring_ns, gw_possible_cpus(),
+                                gw_memory_available(), memory, disk, &recording->plan, &needed);
     if (result == 0) {
         /* `parent` ends here; from now on it is the run directory itself. */
         recording->plan.path = recording->plan.path == parent ? recording->dir.path : memory.path;
@@ -172,6 +172,7 @@ static int write_start(struct recording *recording)
         .buffers = &recording->plan,
         .job = recording->has_job ? &recording->job : NULL,
         .windows = has_windows(recording),
+        .ring_ns = recording->options.ring_ns,
     };
     json_t *info = gw_run_info_create(&settings);
     int result = info != NULL ? gw_run_info_write(recording->dir.path, info) : -ENOMEM;
@@ -200,7 +201,8 @@ static int start_session(struct recording *recording)
 {
     char error[512], log_line[256];
     struct gw_session_mode mode = {.windows = has_windows(recording),
-                                   .paused = gw_schedule_begins_paused(&recording->options.schedule)};
+                                   .paused = gw_schedule_begins_paused(&recording->options.schedule),
+                                   .ring = recording->options.ring_ns > 0};
     if (gw_session_create(&recording->paths, recording->dir.path, &recording->plan, &mode, &recording->session, error,
                           sizeof(error)) != 0 ||
         gw_session_start(recording->session, error, sizeof(error)) != 0) {
@@ -260,7 +262,7 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Turns the recording on and off in its time; see struct gw_program_hook. */
+/* Turns the recording on and off in its time, or asks for a snapshot; see struct gw_program_hook. */
 static int keep_to_schedule(bool usr2, void *context)
 {
     struct recording *recording = context;
@@ -271,6 +273,8 @@ static int keep_to_schedule(bool usr2, void *context)
         if (usr2 && !recording->options.quiet)
             gw_complain(recording->command, step == GW_STEP_RECORD ? "recording begins" : "recording stops");
     }
+    if (step == GW_STEP_SNAPSHOT && gw_session_snapshot(recording->session) == 0 && !recording->options.quiet)
+        gw_complain(recording->command, "a snapshot is being written into %s", recording->output);
     if (schedule->due_ns == GW_SCHEDULE_NEVER)
         return -1;
     int64_t left_ns = schedule->due_ns - now_ns();

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { KEY_SIMGPU = 1000, KEY_GPU_TIMING, KEY_BUFFER_SIZE, KEY_HASH, KEY_DELAY, KEY_DURATION, KEY_ATTACH };
+enum { KEY_SIMGPU = 1000, KEY_GPU_TIMING, KEY_BUFFER_SIZE, KEY_HASH, KEY_DELAY, KEY_DURATION, KEY_ATTACH, KEY_FLIGHT };
 
 static const struct argp_option options[] = {
     {"output", 'o', "RUN", 0,
@@ -23,6 +23,10 @@ static const struct argp_option options[] = {
     {"duration", KEY_DURATION, "TIME", 0, "Record no longer than that; the program runs on.", 0},
     {"attach-on-signal", KEY_ATTACH, NULL, 0,
      "Begin to record when SIGUSR2 is sent to gpuwitness, and stop at the next one.", 0},
+    {"flight-recorder", KEY_FLIGHT, "TIME", 0,
+     "Keep only about the last TIME, in memory; written at the end, and to RUN/snapshot-N when SIGUSR2 is sent to "
+     "gpuwitness.",
+     0},
     {"quiet", 'q', NULL, 0, "Say nothing when all went well.", 0},
     {0},
 };
@@ -31,7 +35,7 @@ static const char help_text[] =
     "Runs PROGRAM unchanged and records what it does with its GPUs into the directory RUN.\v"
     "The program sees nothing but these variables: LD_PRELOAD (the recording library in front), LTTNG_HOME and "
     "GPUWITNESS_*; with --simgpu also LD_LIBRARY_PATH and SIMGPU_CONFIG. Signals are passed on to it, except SIGUSR2 "
-    "with --attach-on-signal.\n\n"
+    "with --attach-on-signal or --flight-recorder.\n\n"
     "Processes that it leaves behind are recorded for up to 10 s more.\n\n"
     "Exit status: the program's own, 128 + N when signal N ended it; 127 when it was not found, 126 when it is not "
     "executable, 125 when nothing could be recorded (then it was not started), 2 for a wrong command line.\n\n"
@@ -61,12 +65,17 @@ static error_t take_time(const struct argp_state *state, const char *name, const
     return 0;
 }
 
-static error_t check_together(const struct argp_state *state, const struct gw_record_options *parsed)
+static error_t check_together(const struct argp_state *state, struct gw_record_options *parsed)
 {
+    bool windows = gw_schedule_begins_paused(&parsed->schedule) || parsed->schedule.duration_ns > 0;
     if (parsed->command == NULL)
         return gw_usage_error(state, "no program to record");
     if (parsed->schedule.usr2 == GW_USR2_WINDOW && parsed->schedule.delay_ns > 0)
         return gw_usage_error(state, "--delay and --attach-on-signal exclude each other");
+    if (parsed->ring_ns > 0 && windows)
+        return gw_usage_error(state, "--flight-recorder excludes --delay, --duration and --attach-on-signal");
+    if (parsed->ring_ns > 0)
+        parsed->schedule.usr2 = GW_USR2_SNAPSHOT;
     return 0;
 }
 
@@ -100,6 +109,8 @@ static error_t take_option(int key, char *value, struct argp_state *state)
         return take_time(state, "delay", value, &result->schedule.delay_ns);
     case KEY_DURATION:
         return take_time(state, "duration", value, &result->schedule.duration_ns);
+    case KEY_FLIGHT:
+        return take_time(state, "flight-recorder", value, &result->ring_ns);
     case KEY_ATTACH:
         result->schedule.usr2 = GW_USR2_WINDOW;
         return 0;

@@ -329,21 +329,24 @@ static void print_steps(const struct text *text)
         gw_duration_words(text->steps.mean_ms).text, gw_duration_words(text->steps.p95_ms).text);
 }
 
-/* What was left out on purpose is no fault. */
-static void print_left_out(const struct text *text, enum gw_loss_reason reason, const char *what)
+/* What was left out on purpose is no fault. Returns how long the run is behind it, UINT64_MAX when nothing was. */
+static uint64_t print_left_out(const struct text *text, enum gw_loss_reason reason, const char *what)
 {
     const struct gw_model *model = text->report->model;
-    uint64_t left_out_ns = 0;
+    uint64_t left_out_ns = 0, counted_ns = 0;
     size_t ranges = 0;
     for (size_t i = 0; i < model->losses_count; i++) {
-        if (model->losses[i].reason == reason) {
-            left_out_ns += model->losses[i].end_ns - model->losses[i].begin_ns;
-            ranges++;
-        }
+        const struct gw_loss *loss = &model->losses[i];
+        if (loss->reason != reason || loss->end_ns <= counted_ns)
+            continue;
+        ranges += loss->begin_ns >= counted_ns;
+        left_out_ns += loss->end_ns - (loss->begin_ns > counted_ns ? loss->begin_ns : counted_ns);
+        counted_ns = loss->end_ns;
     }
     if (ranges)
         gw_page_item(&text->page, "left out", FACT, "%s in %zu range%s: %s",
                      gw_duration_words((double)left_out_ns / 1e6).text, ranges, ranges == 1 ? "" : "s", what);
+    return ranges ? model->run.end_ns - counted_ns : UINT64_MAX;
 }
 
 static void print_losses(const struct text *text)
@@ -362,6 +365,11 @@ static void print_losses(const struct text *text)
         gw_page_item(&text->page, "lost", FACT, "%llu events in %zu ranges; record with a larger --buffer-size",
                      (unsigned long long)lost, ranges);
     print_left_out(text, GW_LOSS_OUTSIDE, "recorded was only what lies in the windows asked for");
+    uint64_t kept_ns = print_left_out(text, GW_LOSS_LET_GO, "older events were let go, as asked for");
+    if (kept_ns < model->run.ring_ns)
+        gw_page_item(&text->page, "kept", FACT, "%s of the %s asked for; record with a larger --buffer-size",
+                     gw_duration_words((double)kept_ns / 1e6).text,
+                     gw_duration_words((double)model->run.ring_ns / 1e6).text);
 }
 
 static void print_unfinished(const struct text *text)
@@ -373,8 +381,9 @@ static void print_unfinished(const struct text *text)
         if (!(call->flags & GW_CALL_NO_END) || call->depth > 1)
             continue;
         gw_page_item(&text->page, "hanging", FACT,
-                     "%s on thread %u never returned: entered at %.3f ms, %s before the end of the trace",
+                     "%s on thread %u %s: entered at %.3f ms, %s before the end of the trace",
                      gw_function_name(call->function), model->threads[call->thread].tid,
+                     model->run.still_running ? "had not returned" : "never returned",
                      (double)(call->begin_ns - model->run.begin_ns) / 1e6,
                      gw_duration_words((double)(model->run.end_ns - call->begin_ns) / 1e6).text);
         shown++;

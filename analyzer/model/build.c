@@ -40,9 +40,11 @@ static int fill_run(struct gw_model *model, const char *path, const struct gw_mo
     model->run.environment_json = copy_text(run->environment_json);
     model->run.realtime_offset_ns =
         run->realtime_offset_ns ? run->realtime_offset_ns : inputs[0].records->realtime_offset_ns;
+    model->run.ring_ns = run->ring_ns;
     model->run.finished = true;
     for (size_t i = 0; i < input_count; i++) {
         model->run.finished = model->run.finished && inputs[i].run->complete;
+        model->run.still_running = model->run.still_running || inputs[i].run->still_running;
         model->run.windowed = model->run.windowed || inputs[i].run->windowed;
         if (inputs[i].run->exit_status && !model->run.exit_status) {
             model->run.exit_status = inputs[i].run->exit_status;

@@ -72,8 +72,12 @@ static int add_losses(struct gw_model *model, const struct gw_records *records)
             if (GW_GROW(model->losses, model->losses_count)) {
                 return -ENOMEM;
             }
-            model->losses[model->losses_count++] = (struct gw_loss){
-                .begin_ns = loss->begin_ns < end_ns ? loss->begin_ns : end_ns, .end_ns = end_ns, .count = loss->count};
+            uint64_t begin_ns = loss->let_go ? model->run.begin_ns : loss->begin_ns;
+            model->losses[model->losses_count++] =
+                (struct gw_loss){.begin_ns = begin_ns < end_ns ? begin_ns : end_ns,
+                                 .end_ns = end_ns,
+                                 .count = loss->count,
+                                 .reason = loss->let_go ? GW_LOSS_LET_GO : GW_LOSS_DISCARDED};
         }
     }
     return 0;

@@ -70,6 +70,8 @@ const char *gw_loss_reason_name(enum gw_loss_reason reason)
     switch (reason) {
     case GW_LOSS_OUTSIDE:
         return "outside the windows";
+    case GW_LOSS_LET_GO:
+        return "let go";
     case GW_LOSS_DISCARDED:
         break;
     }

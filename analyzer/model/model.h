@@ -185,7 +185,8 @@ struct gw_range {
 
 enum gw_loss_reason {
     GW_LOSS_DISCARDED = 0, /* could not be kept: buffers were full, files are damaged */
-    GW_LOSS_OUTSIDE        /* not asked for: outside the windows that were recorded */
+    GW_LOSS_OUTSIDE,       /* not asked for: outside the windows that were recorded */
+    GW_LOSS_LET_GO         /* a flight recorder overwrote them, or a rotation removed them */
 };
 
 /* Events are missing in [begin, end), `count` of them where that is known. Only the first reason is a fault; after the
@@ -227,6 +228,8 @@ struct gw_run_info {
     int exit_status;
     bool finished;              /* run.json was completed by the recorder */
     bool windowed;              /* only what lies in windows was recorded */
+    uint64_t ring_ns;           /* what a flight recorder was asked to keep, else 0 */
+    bool still_running;         /* a snapshot of a program that ran on */
     uint64_t begin_ns, end_ns;  /* of the trace */
     int64_t realtime_offset_ns; /* CLOCK_REALTIME − CLOCK_MONOTONIC */
     uint64_t discarded_events;
@@ -275,7 +278,7 @@ enum gw_call_class gw_call_class(uint16_t function);
 /* Short word for an operation kind as the CSV uses it: kernel, memset, h2d, d2h, d2d, p2p, comm, graph, host. */
 const char *gw_op_kind_name(enum gw_op_kind kind);
 
-/* Why events are missing, in a word or two for people and JSON: discarded, outside the windows. */
+/* Why events are missing, in a word or two for people and JSON: discarded, outside the windows, let go. */
 const char *gw_loss_reason_name(enum gw_loss_reason reason);
 
 /* Demangled kernel name with template and function arguments folded, for people; the caller frees. NULL: no memory. */

@@ -59,6 +59,24 @@ static void cut_calls(struct gw_builder *builder, size_t input)
     }
 }
 
+/* The end of a call may have been let go while its begin, in another buffer, was kept. */
+static void cut_calls_let_go(struct gw_model *model)
+{
+    uint64_t kept_ns = 0;
+    for (size_t l = 0; l < model->losses_count; l++) {
+        if (model->losses[l].reason == GW_LOSS_LET_GO && model->losses[l].end_ns > kept_ns) {
+            kept_ns = model->losses[l].end_ns;
+        }
+    }
+    for (size_t i = 0; i < model->calls_count && model->calls[i].begin_ns < kept_ns; i++) {
+        struct gw_call *call = &model->calls[i];
+        if (call->flags & GW_CALL_NO_END) {
+            call->flags = (call->flags & ~GW_CALL_NO_END & 0xfu) | GW_CALL_END_LOST;
+            call->end_ns = kept_ns;
+        }
+    }
+}
+
 /* Calls between two windows were not seen, so a gap that reaches out of one says nothing. */
 static void drop_thread_gaps(struct gw_model *model)
 {
@@ -193,6 +211,7 @@ int gw_build_unrecorded(struct gw_builder *builder)
         return status;
     }
     qsort(model->losses, model->losses_count, sizeof(*model->losses), by_begin);
+    cut_calls_let_go(model);
     drop_thread_gaps(model);
     return extend_losses(builder);
 }

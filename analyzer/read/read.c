@@ -163,6 +163,40 @@ static int add_file_losses(struct gw_records *records, const struct gw_trace_dir
     return 0;
 }
 
+static bool same_stream(const struct gw_stream_file *a, const struct gw_stream_file *b)
+{
+    return a->class_id == b->class_id && a->instance_id == b->instance_id && memcmp(a->uuid, b->uuid, 16) == 0;
+}
+
+/* Whether no other file holds an earlier part of the file's stream: it may be spread over several directories. */
+static bool is_earliest(const struct gw_trace_directories *directories, const struct gw_stream_file *file)
+{
+    for (size_t d = 0; d < directories->count; d++) {
+        for (size_t f = 0; f < directories->items[d].file_count; f++) {
+            const struct gw_stream_file *other = &directories->items[d].files[f];
+            if (other->packet_count && same_stream(other, file) && other->first_number < file->first_number) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* A stream whose first packet is not its number 0 was let go up to that packet. */
+static int add_let_go(struct gw_records *records, const struct gw_trace_directories *directories)
+{
+    for (size_t d = 0; d < directories->count; d++) {
+        for (size_t f = 0; f < directories->items[d].file_count; f++) {
+            const struct gw_stream_file *file = &directories->items[d].files[f];
+            if (file->packet_count && file->first_number && is_earliest(directories, file) &&
+                gw_record_stream_add_let_go(&records->streams[records->stream_count - 1], file->begin_ns)) {
+                return -ENOMEM;
+            }
+        }
+    }
+    return 0;
+}
+
 int gw_records_read(const char *path, const struct gw_read_progress *progress, struct gw_records **ret_records,
                     struct gw_error *error)
 {
@@ -191,7 +225,7 @@ int gw_records_read(const char *path, const struct gw_read_progress *progress, s
     status = pool.status;
     if (status) {
         gw_error_set(error, status, "%s", pool.error.text);
-    } else if (add_file_losses(pool.records, &directories)) {
+    } else if (add_file_losses(pool.records, &directories) || add_let_go(pool.records, &directories)) {
         status = gw_error_set(error, -ENOMEM, "no memory to read the trace");
     }
     if (!status) {

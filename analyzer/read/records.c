@@ -102,6 +102,15 @@ int gw_record_stream_add_loss(struct gw_record_stream *stream, uint64_t begin_ns
     return 0;
 }
 
+int gw_record_stream_add_let_go(struct gw_record_stream *stream, uint64_t end_ns)
+{
+    int status = gw_record_stream_add_loss(stream, 0, end_ns, 0);
+    if (!status) {
+        stream->losses[stream->loss_count - 1].let_go = true;
+    }
+    return status;
+}
+
 void gw_record_stream_clear(struct gw_record_stream *stream)
 {
     for (size_t i = 0; i < stream->block_count; i++) {

@@ -8,6 +8,7 @@
 #ifndef GW_ANALYZER_READ_RECORDS_H
 #define GW_ANALYZER_READ_RECORDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -69,6 +70,7 @@ struct gw_record_block {
 struct gw_record_loss {
     uint64_t begin_ns, end_ns;
     uint64_t count;
+    bool let_go; /* on purpose: a flight recorder overwrote them, or old files were removed */
 };
 
 struct gw_record_stream {
@@ -105,6 +107,9 @@ int gw_record_stream_add_text(struct gw_record_stream *stream, const char *text,
 /* Stores a loss. count is the difference of two wrapping counters: a negative one takes back from the losses before.
  * Returns 0 or -ENOMEM. */
 int gw_record_stream_add_loss(struct gw_record_stream *stream, uint64_t begin_ns, uint64_t end_ns, int64_t count);
+
+/* Stores that what lies before end_ns was let go. Returns 0 or -ENOMEM. */
+int gw_record_stream_add_let_go(struct gw_record_stream *stream, uint64_t end_ns);
 
 /* Frees what the stream owns. */
 void gw_record_stream_clear(struct gw_record_stream *stream);

@@ -166,9 +166,12 @@ static int fill(struct gw_run_file *run, const json_t *root)
     run->environment_json = dump(root, "environment");
     run->complete = json_is_true(json_object_get(root, "complete"));
     run->exit_status = (int)json_integer_value(json_object_get(json_object_get(root, "exit"), "status"));
+    const char *how = json_string_value(json_object_get(json_object_get(root, "exit"), "how"));
+    run->still_running = how && strcmp(how, "running") == 0;
     run->begin_monotonic_ns = number(start, "monotonic_ns");
     run->end_monotonic_ns = number(end, "monotonic_ns");
     run->realtime_offset_ns = (int64_t)(number(start, "realtime_ns") - number(start, "monotonic_ns"));
+    run->ring_ns = number(json_object_get(root, "flight_recorder"), "asked_ns");
     run->discarded_events = number(root, "events_discarded");
     const char *trace = json_string_value(json_object_get(root, "trace"));
     run->trace_path = join(run->path, trace ? trace : "trace");

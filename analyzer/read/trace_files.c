@@ -19,6 +19,7 @@ struct packet_header {
     uint64_t instance_id;
     uint64_t begin_ns, end_ns;
     uint64_t content_bits, packet_bits;
+    uint64_t number;
 } __attribute__((packed));
 
 static char *join(const char *directory, const char *name)
@@ -47,6 +48,11 @@ static int walk_packets(int fd, struct gw_stream_file *file)
                 return -ENOMEM;
             }
             file->packet_bytes = grown;
+        }
+        if (file->packet_count == 0) {
+            file->first_number = header.number;
+            file->begin_ns = header.begin_ns;
+            memcpy(file->uuid, header.uuid, sizeof(file->uuid));
         }
         file->packet_bytes[file->packet_count++] = (uint32_t)bytes;
         file->whole_bytes += bytes;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #define LARGEST_TOTAL_BYTES (1ull << 30)
+#define RING_MAX_BYTES (16ull << 30) /* a CPU */
 
 unsigned gw_possible_cpus(void)
 {
@@ -94,8 +95,20 @@ static uint64_t usable_bytes(uint64_t available)
     return available / 2 > (1 << 20) ? available / 2 - (1 << 20) : 0;
 }
 
-int gw_buffer_plan(uint64_t asked_bytes, unsigned cpus, uint64_t memory_bytes, struct gw_buffer_place memory_place,
-                   struct gw_buffer_place disk_place, struct gw_buffer_plan *ret_plan, uint64_t *ret_needed_bytes)
+/* Of a CPU. */
+static uint64_t default_bytes(int64_t ring_ns, unsigned cpus)
+{
+    uint64_t wanted = smaller(GW_BUFFER_DEFAULT_BYTES, LARGEST_TOTAL_BYTES / cpus);
+    if (ring_ns > 0) {
+        double bytes = (double)ring_ns / 1e9 * (double)GW_RING_BYTES_PER_SECOND;
+        wanted = bytes < (double)RING_MAX_BYTES ? power_of_two_below((uint64_t)bytes) * 2 : RING_MAX_BYTES;
+    }
+    return wanted > GW_BUFFER_SMALLEST_BYTES ? wanted : GW_BUFFER_SMALLEST_BYTES;
+}
+
+int gw_buffer_plan(uint64_t asked_bytes, int64_t ring_ns, unsigned cpus, uint64_t memory_bytes,
+                   struct gw_buffer_place memory_place, struct gw_buffer_place disk_place,
+                   struct gw_buffer_plan *ret_plan, uint64_t *ret_needed_bytes)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t in_memory = usable_bytes(smaller(memory_place.available, memory_bytes / 2)) / cpus;
@@ -113,9 +126,7 @@ int gw_buffer_plan(uint64_t asked_bytes, unsigned cpus, uint64_t memory_bytes, s
         plan.subbuffer_bytes = rounded;
         plan.path = in_memory >= needed_a_cpu ? memory_place.path : on_disk >= needed_a_cpu ? disk_place.path : NULL;
     } else {
-        uint64_t wanted = smaller(GW_BUFFER_DEFAULT_BYTES, LARGEST_TOTAL_BYTES / cpus);
-        if (wanted < GW_BUFFER_SMALLEST_BYTES)
-            wanted = GW_BUFFER_SMALLEST_BYTES;
+        uint64_t wanted = default_bytes(ring_ns, cpus);
         needed_a_cpu = GW_BUFFER_SMALLEST_BYTES;
         in_memory = smaller(in_memory, wanted);
         on_disk = smaller(on_disk, GW_BUFFER_ENOUGH_BYTES);

@@ -9,6 +9,7 @@ struct gw_session_mode {
     uint64_t subbuffer_bytes;
     bool windows; /* only what lies in windows is recorded; they are written into run.json */
     bool paused;  /* the first window is not opened at once */
+    bool ring;    /* the buffers hold the last events and are written out only when asked for and at the end */
 };
 
 /* The caller frees the result; NULL without memory. */

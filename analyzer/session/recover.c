@@ -123,6 +123,8 @@ int gw_recover_buffers(const char *buffers_path, const char *trace_path)
     if (snprintf(output, sizeof(output), "%s.recovered", buffers_path) >= (int)sizeof(output))
         return -ENAMETOOLONG;
     gw_remove_tree(output);
+    if (mkdir(trace_path, 0770) != 0 && errno != EEXIST)
+        return -errno;
     gw_packets_trim(trace_path);
     int count = 0;
     int result = run_lttng_crash(buffers_path, output);

@@ -195,12 +195,22 @@ int gw_session_wait_ready(struct gw_session *session, char *ret_error, size_t er
     return result;
 }
 
-int gw_session_record(struct gw_session *session, bool on)
+static int ask(const struct gw_session *session, const char *what, bool value)
 {
-    json_t *message = json_pack("{s:b}", "record", on);
+    json_t *message = json_pack("{s:b}", what, value);
     int result = gw_message_send(session->socket, message);
     json_decref(message);
     return result;
+}
+
+int gw_session_record(struct gw_session *session, bool on)
+{
+    return ask(session, "record", on);
+}
+
+int gw_session_snapshot(struct gw_session *session)
+{
+    return ask(session, "snapshot", true);
 }
 
 int gw_session_finish(struct gw_session *session, const json_t *end_fields, struct gw_session_end *ret_end)

@@ -45,6 +45,9 @@ int gw_session_wait_ready(struct gw_session *session, char *ret_error, size_t er
 /* Asks for a window to be opened or closed; does not wait. Returns 0, or -errno when the session's process is gone. */
 int gw_session_record(struct gw_session *session, bool on);
 
+/* Asks for what the ring holds to be written into RUN/snapshot-N. Like gw_session_record. */
+int gw_session_snapshot(struct gw_session *session);
+
 /*
  * Ends the recording: writes `end_fields` and the counts into run.json, everything else to disk. Returns 0, or -EPIPE
  * when the session's process is gone; then the run is left for gw_run_recover.

@@ -25,7 +25,7 @@ static struct gw_buffer_plan plan_or_fail(uint64_t asked, unsigned cpus, uint64_
 {
     struct gw_buffer_plan plan = {0};
     struct gw_buffer_place in_memory = {"memory", shm}, on_disk = {"disk", disk};
-    assert_int_equal(gw_buffer_plan(asked, cpus, memory, in_memory, on_disk, &plan, NULL), 0);
+    assert_int_equal(gw_buffer_plan(asked, 0, cpus, memory, in_memory, on_disk, &plan, NULL), 0);
     return plan;
 }
 
@@ -67,11 +67,26 @@ static void asked_buffers_are_taken_or_refused(void **state)
 
     uint64_t needed = 0;
     struct gw_buffer_place memory = {"memory", 64 * MIB}, disk = {"disk", 0};
-    assert_int_equal(gw_buffer_plan(64 * MIB, 2, 64 * GIB, memory, disk, &plan, &needed), -ENOSPC);
+    assert_int_equal(gw_buffer_plan(64 * MIB, 0, 2, 64 * GIB, memory, disk, &plan, &needed), -ENOSPC);
     memory.available = needed;
-    assert_int_equal(gw_buffer_plan(64 * MIB, 2, 64 * GIB, memory, disk, &plan, NULL), 0);
-    assert_int_equal(gw_buffer_plan(4096, 2, 64 * GIB, memory, disk, &plan, NULL), -EINVAL);
-    assert_int_equal(gw_buffer_plan(UINT64_MAX / 2, 64, 64 * GIB, memory, disk, &plan, NULL), -ENOSPC);
+    assert_int_equal(gw_buffer_plan(64 * MIB, 0, 2, 64 * GIB, memory, disk, &plan, NULL), 0);
+    assert_int_equal(gw_buffer_plan(4096, 0, 2, 64 * GIB, memory, disk, &plan, NULL), -EINVAL);
+    assert_int_equal(gw_buffer_plan(UINT64_MAX / 2, 0, 64, 64 * GIB, memory, disk, &plan, NULL), -ENOSPC);
+}
+
+static void rings_fit(void **state)
+{
+    (void)state;
+    struct gw_buffer_plan plan;
+    struct gw_buffer_place large = {"memory", 64 * GIB}, small = {"memory", GIB}, none = {NULL, 0};
+    assert_int_equal(gw_buffer_plan(0, 30000000000, 4, 256 * GIB, large, none, &plan, NULL), 0);
+    assert_int_equal(plan.subbuffer_bytes * GW_SUBBUFFERS, 64 * MIB);
+    assert_int_equal(gw_buffer_plan(0, 3600000000000, 4, 256 * GIB, large, none, &plan, NULL), 0);
+    assert_true(plan.subbuffer_bytes * GW_SUBBUFFERS >= 4 * GIB);
+    assert_int_equal(gw_buffer_plan(0, 30000000000, 64, 256 * GIB, small, none, &plan, NULL), 0);
+    assert_true(plan.subbuffer_bytes * GW_SUBBUFFERS * 64 <= GIB / 2);
+    assert_int_equal(gw_buffer_plan(4 * MIB, 30000000000, 4, 256 * GIB, large, none, &plan, NULL), 0);
+    assert_int_equal(plan.subbuffer_bytes * GW_SUBBUFFERS, 4 * MIB);
 }
 
 static void this_machine_has_cpus(void **state)
@@ -285,6 +300,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(default_buffers_fit),
         cmocka_unit_test(asked_buffers_are_taken_or_refused),
+        cmocka_unit_test(rings_fit),
         cmocka_unit_test(this_machine_has_cpus),
         cmocka_unit_test(ranks_are_recognised),
         cmocka_unit_test(schedule_keeps_times),

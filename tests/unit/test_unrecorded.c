@@ -92,12 +92,33 @@ static void test_steps_outside_windows(void **state)
     end_trace(&trace);
 }
 
+/* The ring of one CPU goes back to 100 only, that of another has everything. */
+static void test_let_go(void **state)
+{
+    (void)state;
+    struct trace trace;
+    begin_trace(&trace);
+    add_stream(&trace, 10, 0, STREAM, 1);
+    add_begin(&trace, 1, "cudaDeviceSynchronize", 50);
+    add_launch(&trace, 2, 110, 120, 1);
+    add_gpu_op(&trace, 2, 0, GW_GPU_OP_KERNEL, 130, 180);
+    assert_int_equal(gw_record_stream_add_let_go(&trace.streams[0], 100), 0);
+    const struct gw_model *model = build(&trace);
+    assert_int_equal(model->losses_count, 1);
+    assert_int_equal(model->losses[0].reason, GW_LOSS_LET_GO);
+    assert_int_equal(model->losses[0].begin_ns, 10);
+    assert_int_equal(model->losses[0].end_ns, 130);
+    assert_int_equal(model->calls[0].flags, GW_CALL_END_LOST);
+    end_trace(&trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_windows),
         cmocka_unit_test(test_last_window_open),
         cmocka_unit_test(test_steps_outside_windows),
+        cmocka_unit_test(test_let_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

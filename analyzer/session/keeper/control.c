@@ -1,10 +1,17 @@
 #include "analyzer/session/keeper/control.h"
 
 #include "analyzer/session/messages.h"
+#include "analyzer/session/run_dir.h"
 #include "analyzer/session/run_info.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 struct gw_control {
     const char *run;
@@ -13,6 +20,7 @@ struct gw_control {
     json_t *windows;  /* [begin, end] each; the last one's end is null while it is open */
     json_t *problems; /* array of strings */
     bool recording;
+    int snapshots;
 };
 
 static int64_t now_ns(void)
@@ -64,6 +72,45 @@ static void record(struct gw_control *control, bool on)
     write_windows(control);
 }
 
+/* Fills RUN/snapshot-N, a run by itself. Returns 0 or -errno. */
+static int make_snapshot(struct gw_control *control, const char *path)
+{
+    char trace[PATH_MAX], from[PATH_MAX], to[PATH_MAX];
+    json_t *info = NULL;
+    if (snprintf(trace, sizeof(trace), "%s/trace", path) >= (int)sizeof(trace) ||
+        snprintf(from, sizeof(from), "%s/functions.txt", control->run) >= (int)sizeof(from) ||
+        snprintf(to, sizeof(to), "%s/functions.txt", path) >= (int)sizeof(to))
+        return -ENAMETOOLONG;
+    if (mkdir(path, 0777) != 0 || mkdir(trace, 0777) != 0 || link(from, to) != 0)
+        return -errno;
+    int result = gw_tracing_snapshot(control->tracing, trace);
+    if (result == 0)
+        result = gw_run_info_read(control->run, &info);
+    if (result == 0) {
+        json_object_set_new(info, "complete", json_true());
+        json_object_set_new(info, "end", gw_run_info_clocks());
+        json_object_set_new(info, "exit", json_pack("{s:s}", "how", "running"));
+        json_object_set_new(info, "trace_bytes", json_integer((json_int_t)gw_tree_bytes(trace)));
+        result = gw_run_info_write(path, info);
+    }
+    json_decref(info);
+    return result;
+}
+
+static void snapshot(struct gw_control *control)
+{
+    char path[PATH_MAX], problem[PATH_MAX + 64];
+    if (!control->mode->ring ||
+        snprintf(path, sizeof(path), "%s/snapshot-%d", control->run, ++control->snapshots) >= (int)sizeof(path))
+        return;
+    int result = make_snapshot(control, path);
+    if (result == 0)
+        return;
+    snprintf(problem, sizeof(problem), "%s could not be written: %s", path, strerror(-result));
+    json_array_append_new(control->problems, json_string(problem));
+    gw_remove_tree(path);
+}
+
 struct gw_control *gw_control_create(const char *run, const struct gw_session_mode *mode, struct gw_tracing *tracing)
 {
     struct gw_control *control = calloc(1, sizeof(*control));
@@ -87,6 +134,8 @@ void gw_control_run(struct gw_control *control, int socket, json_t **ret_end)
         const json_t *on = json_object_get(message, "record");
         if (json_is_boolean(on))
             record(control, json_is_true(on));
+        if (json_is_true(json_object_get(message, "snapshot")))
+            snapshot(control);
         json_decref(message);
         message = NULL;
     }

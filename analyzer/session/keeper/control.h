@@ -1,4 +1,5 @@
-/* What the session's process does between the begin and the end of a recording: opens and closes windows. */
+/* What the session's process does between the begin and the end of a recording: opens and closes windows,
+ * writes snapshots. */
 #ifndef GW_KEEPER_CONTROL_H
 #define GW_KEEPER_CONTROL_H
 

@@ -5,9 +5,9 @@
  * A process of its own, because the session has to be ended properly even when the recorder is killed, and because it
  * is seen under another user id than the program (daemon_border.c). It talks to the recorder over the socket FD in JSON
  * messages. It sends {"ready": true} or {"error": TEXT} when recording has or has not begun. It receives any number of
- * {"record": true or false}, to open or close a window, and {"end": {fields of run.json}} when the program has ended;
- * end of file means that the recorder was killed. It sends {"problems": [...], "events_discarded", "packets_lost",
- * "trace_bytes"}, and exits.
+ * {"record": true or false}, to open or close a window, and {"snapshot": true}, and {"end": {fields of run.json}} when
+ * the program has ended; end of file means that the recorder was killed. It sends {"problems": [...],
+ * "events_discarded", "packets_lost", "trace_bytes"}, and exits.
  *
  * gpuwitness-session prime: loads liblttng-ust and ends, so that the per-user buffers exist before the program starts.
  */
@@ -82,7 +82,8 @@ static int begin(struct recording *recording, char *ret_error, size_t error_size
                                            .buffers_path = recording->buffers,
                                            .subbuffer_bytes = mode->subbuffer_bytes,
                                            .subbuffers = GW_SUBBUFFERS,
-                                           .context_apart = mode->windows};
+                                           .context_apart = mode->windows || mode->ring,
+                                           .ring = mode->ring};
     pid_t sessiond;
     char made[PATH_MAX + 8];
     int result = gw_daemons_start(&sessiond);
@@ -140,7 +141,8 @@ static json_t *finish(struct recording *recording, json_t *end_fields)
      * LTTng calls that buffer empty.
      */
     bool whole = !full && end.drained && gw_trace_has_metadata(recording->trace);
-    int recovered = gw_recover_buffers(recording->buffers, recording->trace);
+    /* A snapshot leaves in the ring what it has taken from it. */
+    int recovered = whole && recording->mode.ring ? 0 : gw_recover_buffers(recording->buffers, recording->trace);
     recording->buffers_needed = !whole && recovered == -ENOENT;
     if (whole && recovered > 0)
         add_problem(problems, "a process died while it wrote an event; later events on that CPU may be missing");

@@ -14,6 +14,7 @@
 #define NAME "gpuwitness"
 #define START_SECONDS 20
 #define STOP_SECONDS 20
+#define SNAPSHOT_SECONDS 120 /* for gigabytes on a slow disk */
 #define PROGRESS_ROUNDS 100
 #define DRAIN_SECONDS 5 /* without anything new on disk */
 
@@ -25,6 +26,7 @@
 struct gw_tracing {
     struct lttng_handle *handle;
     char trace_path[PATH_MAX];
+    bool ring;
 };
 
 static const char *const context_events[] = {"process", "thread", "device", "stream", "function", "coverage"};
@@ -32,13 +34,13 @@ static const char *const context_events[] = {"process", "thread", "device", "str
 #define CONTEXT_EVENTS (sizeof(context_events) / sizeof(context_events[0]))
 
 static int make_channel(struct lttng_handle *handle, struct lttng_domain *domain, const char *name,
-                        uint64_t subbuffer_bytes, unsigned subbuffers)
+                        uint64_t subbuffer_bytes, unsigned subbuffers, bool overwrite)
 {
     struct lttng_channel *channel = lttng_channel_create(domain);
     if (channel == NULL)
         return -LTTNG_ERR_NOMEM;
     snprintf(channel->name, sizeof(channel->name), "%s", name);
-    channel->attr.overwrite = 0;
+    channel->attr.overwrite = overwrite;
     channel->attr.subbuf_size = subbuffer_bytes;
     channel->attr.num_subbuf = subbuffers;
     channel->attr.switch_timer_interval = 0;
@@ -90,7 +92,9 @@ int gw_tracing_start(const struct gw_tracing_settings *settings, struct gw_traci
         goto end;
 
     snprintf(tracing->trace_path, sizeof(tracing->trace_path), "%s", settings->trace_path);
-    descriptor = lttng_session_descriptor_local_create(NAME, settings->trace_path);
+    tracing->ring = settings->ring;
+    descriptor = settings->ring ? lttng_session_descriptor_snapshot_local_create(NAME, settings->trace_path)
+                                : lttng_session_descriptor_local_create(NAME, settings->trace_path);
     if (descriptor == NULL)
         goto end;
     enum lttng_error_code created = lttng_create_session_ext(descriptor);
@@ -103,11 +107,12 @@ int gw_tracing_start(const struct gw_tracing_settings *settings, struct gw_traci
         goto end;
     step = "channel";
     tracing->handle = lttng_create_handle(NAME, &domain);
-    result = tracing->handle != NULL
-                 ? make_channel(tracing->handle, &domain, NAME, settings->subbuffer_bytes, settings->subbuffers)
-                 : -LTTNG_ERR_NOMEM;
+    result = tracing->handle != NULL ? make_channel(tracing->handle, &domain, NAME, settings->subbuffer_bytes,
+                                                    settings->subbuffers, settings->ring)
+                                     : -LTTNG_ERR_NOMEM;
     if (result >= 0 && settings->context_apart)
-        result = make_channel(tracing->handle, &domain, CONTEXT_NAME, CONTEXT_SUBBUFFER_BYTES, CONTEXT_SUBBUFFERS);
+        result =
+            make_channel(tracing->handle, &domain, CONTEXT_NAME, CONTEXT_SUBBUFFER_BYTES, CONTEXT_SUBBUFFERS, false);
     if (result < 0)
         goto end;
     step = "events";
@@ -146,6 +151,20 @@ int gw_tracing_record(struct gw_tracing *tracing, bool on)
         gw_watchdog_stop(watchdog);
     }
     lttng_channel_destroy(channel);
+    return result < 0 ? -EIO : 0;
+}
+
+int gw_tracing_snapshot(struct gw_tracing *tracing, const char *path)
+{
+    struct lttng_snapshot_output *output = lttng_snapshot_output_create();
+    int result = -LTTNG_ERR_NOMEM;
+    (void)tracing;
+    if (output != NULL && lttng_snapshot_output_set_local_path(path, output) == 0) {
+        struct gw_watchdog *watchdog = gw_watchdog_start(SNAPSHOT_SECONDS);
+        result = lttng_snapshot_record(NAME, output, 0);
+        gw_watchdog_stop(watchdog);
+    }
+    lttng_snapshot_output_destroy(output);
     return result < 0 ? -EIO : 0;
 }
 
@@ -192,7 +211,8 @@ void gw_tracing_stop(struct gw_tracing *tracing, struct gw_tracing_end *ret_end)
     struct gw_watchdog *watchdog = gw_watchdog_start(STOP_SECONDS);
     int stopped = lttng_stop_tracing_no_wait(NAME);
     gw_watchdog_stop(watchdog);
-    end.drained = stopped >= 0 && drain(tracing->trace_path);
+    end.drained = stopped >= 0 &&
+                  (tracing->ring ? gw_tracing_snapshot(tracing, tracing->trace_path) == 0 : drain(tracing->trace_path));
     if (end.drained) {
         watchdog = gw_watchdog_start(STOP_SECONDS);
         count_losses(tracing->handle, &end);

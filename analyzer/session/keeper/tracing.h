@@ -17,6 +17,7 @@ struct gw_tracing_settings {
      * channel of their own, so that they are kept when the other events are paused or thrown away.
      */
     bool context_apart;
+    bool ring; /* new events overwrite old ones; nothing is written but by gw_tracing_snapshot and at the end */
 };
 
 struct gw_tracing_end {
@@ -33,6 +34,9 @@ int gw_tracing_start(const struct gw_tracing_settings *settings, struct gw_traci
 
 /* Turns all events but those about the program's context on or off. Only with context_apart. Returns 0 or -EIO. */
 int gw_tracing_record(struct gw_tracing *tracing, bool on);
+
+/* Writes what the ring holds below `path`. Returns 0 or -EIO. */
+int gw_tracing_snapshot(struct gw_tracing *tracing, const char *path);
 
 /* Stops tracing, waits until the consumer has written everything, counts what was lost. Takes `tracing`. */
 void gw_tracing_stop(struct gw_tracing *tracing, struct gw_tracing_end *ret_end);
