@@ -47,6 +47,7 @@ struct CUgraphExec_st {
     enum magic magic;
     struct exec_node *nodes; // predecessors first
     unsigned count;
+    uint32_t id; // from 1
     unsigned long long flags;
     struct graph_memory *memory;
     struct op *last; // the latest launch

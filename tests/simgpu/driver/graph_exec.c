@@ -90,7 +90,9 @@ static void exec_delete(struct CUgraphExec_st *exec)
 
 static CUresult exec_from_graph(const struct CUgraph_st *graph, struct CUgraphExec_st **ret_exec, CUgraphNode *ret_bad)
 {
+    static uint32_t last_id;
     struct CUgraphExec_st *exec = object_new(MAGIC_EXEC, sizeof *exec);
+    exec->id = ++last_id;
     const struct index_set nothing = {0};
     struct index_set leaves = {0};
     exec->memory = graph_memory_ref(graph->memory);
@@ -239,9 +241,12 @@ static CUresult launch(CUgraphExec exec, CUstream handle, CUstream otherwise)
     stream_order(stream, begin);
     op_commit(begin);
     op_after(end, begin, CAUSE_STREAM);
+    end->graph = exec->id;
+    end->ends_graph = true;
     for (unsigned i = 0; i < exec->count; i++) {
         const struct exec_node *node = &exec->nodes[i];
         ops[i] = node_op(node, stream, submit_ns);
+        ops[i]->graph = exec->id;
         if (!node->before_count)
             op_after(ops[i], begin, CAUSE_STREAM);
         for (unsigned j = 0; j < node->before_count; j++)

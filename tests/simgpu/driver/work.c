@@ -256,6 +256,8 @@ static void plan_copy(struct op *op, const struct copy_work *copy)
     op->bytes = copy->box.width_bytes * copy->box.height * copy->box.depth;
     if (copy->kind == OP_MARKER)
         return;
+    op->is_pageable = copy->is_pageable;
+    op->peer = copy->peer ? copy->peer->index : 0;
     op->engine = engines[copy->kind];
     op->units = 1;
     op->duration_ns = (uint64_t)(CONFIG(copy_latency_ns) + (double)op->bytes / gbps_of(copy));

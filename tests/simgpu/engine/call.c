@@ -116,7 +116,7 @@ static bool is_tracer(const void *address)
     return is;
 }
 
-static int injected_error(const char *name)
+EXPORT int simgpu_fault(const char *name)
 {
     struct config *config = config_get();
     int error = 0;
@@ -127,9 +127,64 @@ static int injected_error(const char *name)
             error = fault->error;
     }
     pthread_mutex_unlock(&lock);
+    return error;
+}
+
+static int injected_error(const char *name)
+{
+    const int error = simgpu_fault(name);
     if (sim_error_is_sticky(error))
         sim_context_fail(error);
     return error;
+}
+
+static const struct simgpu_observer *observer;
+
+static void show_operation(const struct op *op)
+{
+    static const int kinds[] = {
+        [OP_MARKER] = SIMGPU_GRAPH_END, [OP_KERNEL] = SIMGPU_KERNEL, [OP_MEMSET] = SIMGPU_MEMSET, [OP_H2D] = SIMGPU_H2D,
+        [OP_D2H] = SIMGPU_D2H,          [OP_D2D] = SIMGPU_D2D,       [OP_P2P] = SIMGPU_P2P};
+    const struct simgpu_observer *watching = __atomic_load_n(&observer, __ATOMIC_ACQUIRE);
+    if (!watching || !watching->operation || op->kind == OP_HOST || (op->kind == OP_MARKER && !op->ends_graph))
+        return;
+    const struct simgpu_operation operation = {.kind = kinds[op->kind],
+                                               .device = op->device->index,
+                                               .peer = op->peer,
+                                               .stream = op->stream,
+                                               .name = op->name,
+                                               .bytes = op->bytes,
+                                               .correlation = op->correlation,
+                                               .graph_node = op->graph_node,
+                                               .start_ns = op->start_ns,
+                                               .end_ns = op->end_ns,
+                                               .graph = op->graph,
+                                               .is_pageable = op->is_pageable};
+    watching->operation(&operation);
+}
+
+EXPORT void simgpu_observe(const struct simgpu_observer *watching)
+{
+    __atomic_store_n(&observer, watching, __ATOMIC_RELEASE);
+    engine_lock();
+    engine_observe(watching && watching->operation ? show_operation : NULL);
+    engine_unlock();
+}
+
+static void show_call(struct simgpu_call *call, bool is_exit, int result)
+{
+    const struct simgpu_observer *watching = __atomic_load_n(&observer, __ATOMIC_ACQUIRE);
+    if (!watching || !watching->call)
+        return;
+    const int error = errno;
+    const struct simgpu_call_seen seen = {.name = call->name,
+                                          .correlation = sim_thread.correlation,
+                                          .begin_ns = is_exit ? call->begin_ns : 0,
+                                          .is_exit = is_exit,
+                                          .result = result,
+                                          .carried = &call->carried};
+    watching->call(&seen);
+    errno = error;
 }
 
 EXPORT int simgpu_call_begin(struct simgpu_call *call, const char *name, const void *caller)
@@ -138,6 +193,7 @@ EXPORT int simgpu_call_begin(struct simgpu_call *call, const char *name, const v
     const struct entry *entry = entry_of(name);
     call->name = name;
     call->begin_ns = 0;
+    call->carried = 0;
     call->logged = thread->observers == 0 && !is_tracer(caller);
     if (!call->logged) {
         thread->observers++;
@@ -145,8 +201,11 @@ EXPORT int simgpu_call_begin(struct simgpu_call *call, const char *name, const v
     }
     if (thread->depth++ == 0)
         thread->correlation = __atomic_add_fetch(&last_correlation, 1, __ATOMIC_RELAXED);
-    if (truth_enabled() || entry->cost_ns)
+    const bool is_observed = __atomic_load_n(&observer, __ATOMIC_RELAXED) != NULL;
+    if (truth_enabled() || entry->cost_ns || is_observed)
         call->begin_ns = clock_now_ns();
+    if (is_observed)
+        show_call(call, false, 0);
     if (entry->cost_ns)
         clock_spin_until(call->begin_ns + entry->cost_ns);
     return entry->has_faults ? injected_error(name) : 0;
@@ -159,6 +218,8 @@ EXPORT void simgpu_call_end(struct simgpu_call *call, int result)
         thread->observers--;
         return;
     }
+    if (__atomic_load_n(&observer, __ATOMIC_RELAXED))
+        show_call(call, true, result);
     thread->depth--;
     if (!truth_enabled())
         return;

@@ -36,6 +36,10 @@ struct op {
     unsigned stream;  // number in the truth log
     const char *name; // interned: never freed
     uint64_t bytes, graph_node, correlation;
+    uint32_t graph;   // executable graph it is launched by; 0: none
+    bool ends_graph;  // the marker after the last of a graph's launch
+    bool is_pageable; // copies: host memory that is not pinned
+    unsigned peer;    // OP_P2P: number of the other device
     uint64_t submit_ns, latency_ns, duration_ns;
     uint64_t start_ns, end_ns; // valid once resolved
     bool resolved;

@@ -1,0 +1,203 @@
+// Kinds of activity that are on, external correlation, and records of operations and calls.
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/simgpu/cupti/profiler.h"
+#include "tests/simgpu/engine/clock.h"
+
+#define EXTERNAL_DEPTH 64u
+#define GRAPHS 256u // launches of graphs in flight at once, at most
+
+static uint8_t enabled[CUPTI_ACTIVITY_KIND_COUNT];
+
+struct external {
+    uint64_t ids[CUPTI_EXTERNAL_CORRELATION_KIND_SIZE][EXTERNAL_DEPTH];
+    unsigned depth[CUPTI_EXTERNAL_CORRELATION_KIND_SIZE];
+};
+
+static __thread struct external external;
+
+// When the nodes of a launch, whose times become known one by one, began. Guarded by the driver's engine lock.
+static struct graph_launch {
+    uint64_t correlation, start_ns, end_ns;
+} graphs[GRAPHS];
+
+bool activity_enabled(CUpti_ActivityKind kind)
+{
+    return __atomic_load_n(&enabled[kind], __ATOMIC_RELAXED) != 0;
+}
+
+void activity_stop(void)
+{
+    memset(enabled, 0, sizeof enabled);
+}
+
+static bool graph_part(const struct simgpu_operation *operation)
+{
+    struct graph_launch *launch = &graphs[operation->correlation % GRAPHS];
+    if (launch->correlation != operation->correlation)
+        *launch = (struct graph_launch){operation->correlation, operation->start_ns, operation->end_ns};
+    if (operation->start_ns < launch->start_ns)
+        launch->start_ns = operation->start_ns;
+    if (operation->end_ns > launch->end_ns)
+        launch->end_ns = operation->end_ns;
+    return true;
+}
+
+static CUpti_ActivityKind kind_of(const struct simgpu_operation *operation)
+{
+    switch (operation->kind) {
+    case SIMGPU_KERNEL:
+        return activity_enabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) ? CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
+                                                                       : CUPTI_ACTIVITY_KIND_KERNEL;
+    case SIMGPU_MEMSET:
+        return CUPTI_ACTIVITY_KIND_MEMSET;
+    case SIMGPU_P2P:
+        return CUPTI_ACTIVITY_KIND_MEMCPY2;
+    case SIMGPU_GRAPH_END:
+        return CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
+    case SIMGPU_H2D:
+    case SIMGPU_D2H:
+    case SIMGPU_D2D:
+        break;
+    }
+    return CUPTI_ACTIVITY_KIND_MEMCPY;
+}
+
+void activity_operation(const struct simgpu_operation *operation)
+{
+    union record record;
+    struct simgpu_operation whole = *operation;
+    const CUpti_ActivityKind kind = kind_of(operation);
+    const bool by_graph = activity_enabled(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+    // With graph-level records there are none of the nodes.
+    if (operation->graph && operation->kind != SIMGPU_GRAPH_END && by_graph && graph_part(operation))
+        return;
+    if (!activity_enabled(kind))
+        return;
+    if (operation->kind == SIMGPU_GRAPH_END) {
+        const struct graph_launch *launch = &graphs[operation->correlation % GRAPHS];
+        if (launch->correlation != operation->correlation)
+            return;
+        whole.start_ns = launch->start_ns;
+        whole.end_ns = launch->end_ns;
+    }
+    record_operation(&record, &whole, kind);
+    delivery_queue(&record, 1, whole.end_ns, operation->graph != 0);
+}
+
+// The records of external ids that go before a call's. Returns how many.
+static unsigned external_records(union record *records, uint32_t correlation)
+{
+    unsigned count = 0;
+    for (int kind = CUPTI_EXTERNAL_CORRELATION_KIND_UNKNOWN; kind < CUPTI_EXTERNAL_CORRELATION_KIND_SIZE; kind++) {
+        if (!external.depth[kind])
+            continue;
+        union record *record = &records[count++];
+        *record = (union record){.kind = CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION};
+        record->external.externalKind = (CUpti_ExternalCorrelationKind)kind;
+        record->external.externalId = external.ids[kind][external.depth[kind] - 1];
+        record->external.correlationId = correlation;
+    }
+    return count;
+}
+
+static CUpti_ActivitySynchronizationType wait_type(const char *name)
+{
+    static const struct {
+        const char *prefix;
+        CUpti_ActivitySynchronizationType type;
+    } waits[] = {{"cuStreamSynchronize", CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE},
+                 {"cuCtxSynchronize", CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_CONTEXT_SYNCHRONIZE},
+                 {"cuEventSynchronize", CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE},
+                 {"cuStreamWaitEvent", CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT}};
+    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+        if (strncmp(name, waits[i].prefix, strlen(waits[i].prefix)) == 0)
+            return waits[i].type;
+    }
+    return CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_UNKNOWN;
+}
+
+static void queue_wait(const struct simgpu_call_seen *call, uint64_t now_ns)
+{
+    union record record = {.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION};
+    record.wait.type = wait_type(call->name);
+    if (record.wait.type == CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_UNKNOWN)
+        return;
+    record.wait.start = call->begin_ns;
+    record.wait.end = now_ns;
+    record.wait.correlationId = (uint32_t)call->correlation;
+    record.wait.streamId = record.wait.cudaEventId = CUPTI_SYNCHRONIZATION_INVALID_VALUE;
+    record.wait.returnValue = (uint32_t)call->result;
+    delivery_queue(&record, 1, now_ns, false);
+}
+
+void activity_call(const struct simgpu_call_seen *call, CUpti_CallbackDomain domain, CUpti_CallbackId id)
+{
+    const CUpti_ActivityKind kind =
+        domain == CUPTI_CB_DOMAIN_RUNTIME_API ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER;
+    const uint64_t now_ns = clock_now_ns();
+    if (activity_enabled(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION))
+        queue_wait(call, now_ns);
+    if (!activity_enabled(kind))
+        return;
+    union record records[CUPTI_EXTERNAL_CORRELATION_KIND_SIZE + 1];
+    unsigned count = 0;
+    if (activity_enabled(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION))
+        count = external_records(records, (uint32_t)call->correlation);
+    union record *record = &records[count++];
+    *record = (union record){.kind = kind};
+    record->api.cbid = id;
+    record->api.start = call->begin_ns;
+    record->api.end = now_ns;
+    record->api.processId = (uint32_t)getpid();
+    record->api.threadId = (uint32_t)gettid();
+    record->api.correlationId = (uint32_t)call->correlation;
+    record->api.returnValue = (uint32_t)call->result;
+    delivery_queue(records, count, now_ns, false);
+}
+
+static CUptiResult set_enabled(CUpti_ActivityKind kind, bool on)
+{
+    if (!record_size(kind))
+        return CUPTI_ERROR_INVALID_KIND;
+    if (!profiler_has_driver())
+        return CUPTI_ERROR_NOT_INITIALIZED;
+    // Both kinds of kernel records at once are not possible: one of them serialises the kernels.
+    const CUpti_ActivityKind other = kind == CUPTI_ACTIVITY_KIND_KERNEL ? CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
+                                     : kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL ? CUPTI_ACTIVITY_KIND_KERNEL
+                                                                                     : kind;
+    if (on && other != kind && activity_enabled(other))
+        return CUPTI_ERROR_NOT_COMPATIBLE;
+    __atomic_store_n(&enabled[kind], on, __ATOMIC_RELAXED);
+    if (on)
+        profiler_watch(true);
+    return CUPTI_SUCCESS;
+}
+
+static CUptiResult push(CUpti_ExternalCorrelationKind kind, uint64_t id)
+{
+    if (kind <= CUPTI_EXTERNAL_CORRELATION_KIND_INVALID || kind >= CUPTI_EXTERNAL_CORRELATION_KIND_SIZE)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    if (external.depth[kind] == EXTERNAL_DEPTH)
+        return CUPTI_ERROR_MAX_LIMIT_REACHED;
+    external.ids[kind][external.depth[kind]++] = id;
+    return CUPTI_SUCCESS;
+}
+
+static CUptiResult pop(CUpti_ExternalCorrelationKind kind, uint64_t *last)
+{
+    if (kind <= CUPTI_EXTERNAL_CORRELATION_KIND_INVALID || kind >= CUPTI_EXTERNAL_CORRELATION_KIND_SIZE)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    if (!external.depth[kind])
+        return CUPTI_ERROR_QUEUE_EMPTY;
+    external.depth[kind]--;
+    if (last)
+        *last = external.ids[kind][external.depth[kind]];
+    return CUPTI_SUCCESS;
+}
+
+ENTRY(cuptiActivityEnable, (CUpti_ActivityKind kind), set_enabled(kind, true))
+ENTRY(cuptiActivityDisable, (CUpti_ActivityKind kind), set_enabled(kind, false))
+ENTRY(cuptiActivityPushExternalCorrelationId, (CUpti_ExternalCorrelationKind kind, uint64_t id), push(kind, id))
+ENTRY(cuptiActivityPopExternalCorrelationId, (CUpti_ExternalCorrelationKind kind, uint64_t *lastId), pop(kind, lastId))
