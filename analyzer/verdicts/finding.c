@@ -42,11 +42,13 @@ static uint64_t idle_from(const struct gw_judge *judge, uint32_t process, uint64
                 high = middle;
         }
         uint64_t idle = 0, reached = to;
-        for (; low < end && judge->budget->gaps[low].begin_ns <= reached; low++) {
+        for (; low < end && judge->budget->gaps[low].begin_ns <= to; low++) {
             const struct gw_gap *gap = &judge->budget->gaps[low];
             idle += gap->end_ns - (gap->begin_ns > from ? gap->begin_ns : from);
             reached = gap->end_ns > reached ? gap->end_ns : reached;
         }
+        if (low < end && judge->budget->gaps[low].begin_ns <= reached)
+            idle += judge->idle_on_ns[low];
         longest = idle > longest ? idle : longest;
     }
     return longest;

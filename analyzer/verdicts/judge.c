@@ -191,8 +191,15 @@ static int index_gaps(struct gw_judge *judge)
 {
     size_t at = 0;
     judge->device_gaps = calloc(judge->model->devices_count + 1, sizeof *judge->device_gaps);
-    if (!judge->device_gaps)
+    judge->idle_on_ns = calloc(judge->budget->gaps_count + 1, sizeof *judge->idle_on_ns);
+    if (!judge->device_gaps || !judge->idle_on_ns)
         return -ENOMEM;
+    for (size_t i = judge->budget->gaps_count; i-- > 0;) {
+        const struct gw_gap *gap = &judge->budget->gaps[i];
+        bool goes_on =
+            i + 1 < judge->budget->gaps_count && gap[1].device == gap->device && gap[1].begin_ns == gap->end_ns;
+        judge->idle_on_ns[i] = gap->end_ns - gap->begin_ns + (goes_on ? judge->idle_on_ns[i + 1] : 0);
+    }
     for (size_t d = 0; d <= judge->model->devices_count; d++) {
         while (at < judge->budget->gaps_count && judge->budget->gaps[at].device < d)
             at++;
@@ -294,6 +301,7 @@ void gw_judge_release(struct gw_judge *judge)
     gw_host_release(&judge->host);
     free(judge->facts);
     free(judge->device_gaps);
+    free(judge->idle_on_ns);
     free(judge->explained_ns);
     *judge = (struct gw_judge){0};
 }
