@@ -39,19 +39,18 @@ static bool map_block(uint64_t start)
     return true;
 }
 
-static void append(const char *row, size_t size)
+// Returns whether the file can still be written.
+static bool append(const char *row, size_t size)
 {
     if (state == CLOSED) {
         if (pwrite(file, row, size, (off_t)length) == (ssize_t)size)
             length += size;
-        return;
+        return true;
     }
     while (size > 0) {
         if (!block || length == block_start + BLOCK_BYTES) {
-            if (!map_block(length - length % BLOCK_BYTES)) {
-                state = ABSENT;
-                return;
-            }
+            if (!map_block(length - length % BLOCK_BYTES))
+                return false;
         }
         const uint64_t room = block_start + BLOCK_BYTES - length;
         const size_t now = size < room ? size : (size_t)room;
@@ -60,26 +59,26 @@ static void append(const char *row, size_t size)
         row += now;
         size -= now;
     }
+    return true;
 }
 
-static void open_file(void)
+// Returns the state to go on in; other threads see none of it before it is final.
+static int open_file(void)
 {
     static const char header[] = "call,tid,depth,name,begin_ns,end_ns,result\n"
                                  "op,device,stream,kind,name,bytes,submit_ns,start_ns,end_ns,graph_node,cause\n";
     char path[4096];
-    state = ABSENT;
     if (!config_get()->truth ||
         snprintf(path, sizeof path, "%s.%d.csv", config_get()->truth, (int)getpid()) >= (int)sizeof path)
-        return;
+        return ABSENT;
     file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (file < 0) {
         fprintf(stderr, "simgpu: cannot write the truth log %s: %s\n", path, strerror(errno));
-        return;
+        return ABSENT;
     }
-    state = OPEN;
     block = NULL;
     length = 0;
-    append(header, sizeof header - 1);
+    return append(header, sizeof header - 1) ? OPEN : ABSENT;
 }
 
 bool truth_enabled(void)
@@ -87,10 +86,10 @@ bool truth_enabled(void)
     if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == UNOPENED) {
         pthread_mutex_lock(&lock);
         if (state == UNOPENED)
-            open_file();
+            __atomic_store_n(&state, open_file(), __ATOMIC_RELEASE);
         pthread_mutex_unlock(&lock);
     }
-    return state != ABSENT;
+    return __atomic_load_n(&state, __ATOMIC_ACQUIRE) != ABSENT;
 }
 
 static char *put_number(char *out, uint64_t value)
@@ -127,7 +126,8 @@ static void finish_row(char *row, char *end)
 {
     end[-1] = '\n';
     pthread_mutex_lock(&lock);
-    append(row, (size_t)(end - row));
+    if (state != ABSENT && !append(row, (size_t)(end - row)))
+        __atomic_store_n(&state, ABSENT, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&lock);
 }
 
