@@ -114,7 +114,9 @@ static bool calibrate(struct gw_epoch *epoch, const struct gw_driver *driver)
         high = narrow_high;
     }
 
-    double host = (low + high) / 2, carried;
+    // A submission takes longer to reach the device than its completion takes to be seen, so the event lies nearer to
+    // the second.
+    double host = high - (high - low) / 4, carried;
 
     if (epoch->valid && distance_ns(driver, epoch->event[epoch->current], event, &carried) == 0) {
         carried += (double)epoch->base_ns + epoch->host_ns - (double)base;

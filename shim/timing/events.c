@@ -155,8 +155,7 @@ static void after(void *operation, const struct gw_thread *thread, const struct 
     const struct gw_driver *driver = gw_driver();
 
     pair->returned_ns = gw_now_ns();
-    // Of the copies only those to the host are documented to return when they are over.
-    pair->blocking = info->form->blocking && info->form->style == GW_STYLE_PLAIN && info->form->code == GW_COPY_D2H;
+    pair->to_host = info->form->style == GW_STYLE_PLAIN && info->form->code == GW_COPY_D2H;
     if (result != 0 || !driver || driver->cuEventRecord(pair->end, call->stream->raw) != 0) {
         put_free(pool, pair);
         return;

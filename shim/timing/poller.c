@@ -40,9 +40,12 @@ static bool is_blocked(const struct blocked *blocked, uint64_t stream)
 
 /*
  * What the two events say about the operation between them. Each event is a submission of its own: on a busy stream it
- * happens where the operation begins or ends, on an idle one a constant latency after it was submitted, which is
- * earlier than the operation's start by the distance of the two submissions, or later than its end by as much. An event
- * that happened within a probe's round trip of its submission is taken to be of the second sort.
+ * happens where the operation begins or ends, on an idle one a constant latency after it was submitted. An event that
+ * happened within a probe's round trip of its submission is taken to be of the second sort. Then
+ *  - the operation began later than the start event by the distance of the two submissions. A driver rings the device's
+ *    bell at the end of a launch, whatever it did before (loading the kernel's module), and at the beginning of a copy,
+ *    which may then last as long as the copy: so the distance is taken, and the length of the call is its error.
+ *  - the operation ended before the end event by at most the distance of their submissions.
  */
 static void emit(const struct gw_pool *pool, const struct gw_driver *driver, const struct gw_pair *pair)
 {
@@ -58,28 +61,28 @@ static void emit(const struct gw_pool *pool, const struct gw_driver *driver, con
     uint64_t earliest_ns = start_ns < pair->begin_ns ? pair->begin_ns : start_ns;
 
     if (start_ns < pair->returned_ns + latency_ns) {
-        // The operation may have been submitted after the event happened, up to the call's return.
-        uint64_t submissions_ns = pair->returned_ns - pair->before_ns;
+        bool copy = GW_WHERE_KIND(pair->where) == GW_GPU_OP_COPY;
         uint64_t room_ns = pair->returned_ns + latency_ns - start_ns;
+        uint64_t distance_ns = copy ? pair->begin_ns - pair->before_ns : pair->returned_ns - pair->begin_ns;
 
-        start_error_ns = submissions_ns < room_ns ? submissions_ns : room_ns;
-        // A copy is submitted at the beginning of its call, which may then last as long as the copy; what a launch that
-        // takes long does first (loading its module) is not known to be quick or slow: the middle errs least.
-        if (GW_WHERE_KIND(pair->where) == GW_GPU_OP_COPY) {
-            uint64_t entry_ns = pair->begin_ns - pair->before_ns;
-
-            start_ns += entry_ns < start_error_ns ? entry_ns : start_error_ns;
-        } else {
-            start_error_ns /= 2;
-            start_ns += start_error_ns;
-        }
+        start_error_ns = pair->returned_ns - pair->before_ns;
+        start_error_ns = start_error_ns < room_ns ? start_error_ns : room_ns;
+        start_ns += distance_ns < start_error_ns ? distance_ns : start_error_ns;
     }
     start_ns = start_ns < pair->begin_ns ? pair->begin_ns : start_ns;
-    if (pair->blocking && end_ns > pair->returned_ns)
-        end_ns = pair->returned_ns;
     end_ns = end_ns < start_ns ? start_ns : end_ns;
-    if (pair->blocking || end_ns < pair->after_ns + latency_ns)
-        end_error_ns = end_ns - earliest_ns;
+    if (end_ns < pair->after_ns + latency_ns) {
+        // The end event waited for nothing: it tells only that the operation was over by then.
+        uint64_t submissions_ns = pair->after_ns - pair->begin_ns;
+
+        if (pair->to_host && pair->returned_ns > start_ns && end_ns > pair->returned_ns) {
+            // The call outlasted the start, so it was one that returns when its copy is over: to pageable memory, or a
+            // blocking one. Its thread wakes about as late as a probe is seen.
+            end_ns = pair->returned_ns;
+            submissions_ns = latency_ns;
+        }
+        end_error_ns = submissions_ns < end_ns - earliest_ns ? submissions_ns : end_ns - earliest_ns;
+    }
     start_error_ns = start_error_ns > end_error_ns ? start_error_ns : end_error_ns;
     lttng_ust_tracepoint(gpuwitness, gpu_op, pair->call, pair->where, pair->stream, start_ns, end_ns,
                          (uint32_t)(epoch->error_ns + EVENT_RESOLUTION_NS + start_error_ns));
