@@ -1,3 +1,4 @@
+#include <pthread.h>
 #include <string.h>
 
 #include "analyzer/model/model.h"
@@ -29,12 +30,8 @@ static enum gw_call_class class_of_plain(const char *base)
     return GW_CALL_OTHER;
 }
 
-enum gw_call_class gw_call_class(uint16_t function)
+static enum gw_call_class class_of_row(const struct gw_function *row)
 {
-    const struct gw_function *row = gw_function_row(function);
-    if (!row) {
-        return GW_CALL_OTHER;
-    }
     if (row->api == GW_API_NCCL) {
         return GW_CALL_COMM;
     }
@@ -58,4 +55,20 @@ enum gw_call_class gw_call_class(uint16_t function)
         break;
     }
     return class_of_plain(row->base);
+}
+
+/* Asked for every call, often more than once: the names are looked at once. */
+static uint8_t classes[GW_FUNCTION_COUNT];
+
+static void fill_classes(void)
+{
+    for (unsigned function = 0; function < GW_FUNCTION_COUNT; function++)
+        classes[function] = (uint8_t)class_of_row(gw_function_row(function));
+}
+
+enum gw_call_class gw_call_class(uint16_t function)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, fill_classes);
+    return function < GW_FUNCTION_COUNT ? (enum gw_call_class)classes[function] : GW_CALL_OTHER;
 }
