@@ -243,14 +243,12 @@ double gw_page_empty(struct gw_page *page, double y, const char *why)
 
 static void note_missing(const struct gw_model *model, char *text, size_t size)
 {
-    uint64_t untimed = 0, error_ns = 0, floor_ns = 0;
+    uint64_t untimed = 0, floor_ns = 0;
     char count[GW_UNIT_TEXT], amount[GW_UNIT_TEXT], part[256];
 
     for (size_t i = 0; i < model->ops_count; i++)
         untimed += (model->ops[i].flags & GW_OP_UNTIMED) != 0;
     for (size_t i = 0; i < model->devices_count; i++) {
-        if (model->devices[i].clock_error_ns > error_ns)
-            error_ns = model->devices[i].clock_error_ns;
         if (model->devices[i].timing_floor_ns > floor_ns)
             floor_ns = model->devices[i].timing_floor_ns;
     }
@@ -262,10 +260,9 @@ static void note_missing(const struct gw_model *model, char *text, size_t size)
         append(text, size, part);
     }
     if (model->timing != GW_TIMING_OFF && model->ops_count) {
-        uint64_t exact_ns = error_ns > floor_ns ? error_ns : floor_ns;
-        gw_format_duration((double)exact_ns, amount);
+        gw_format_duration((double)floor_ns, amount);
         snprintf(part, sizeof(part), "GPU times by %s%s%s", model->timing == GW_TIMING_CUPTI ? "CUPTI" : "CUDA events",
-                 exact_ns ? ", exact to about " : "", exact_ns ? amount : "");
+                 floor_ns ? ", exact to " : "", floor_ns ? amount : "");
         append(text, size, part);
     }
     if (model->run.discarded_events) {

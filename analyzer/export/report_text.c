@@ -404,8 +404,9 @@ static void print_coverage(const struct text *text)
     gw_page_item(&text->page, "seen", FACT, "%zu calls, %zu GPU operations, %zu threads, %zu processes",
                  model->calls_count, model->ops_count, model->threads_count, model->processes_count);
     if (floor_ns)
-        gw_page_item(&text->page, "GPU timing", FACT, "%s; intervals below %s cannot be told from nothing",
-                     gw_timing_name(model->timing), gw_duration_words((double)floor_ns / 1e6).text);
+        gw_page_item(&text->page, "GPU timing", FACT,
+                     "%s; 99 %% of the kernels begin and end within %s of what is said", gw_timing_name(model->timing),
+                     gw_duration_words((double)floor_ns / 1e6).text);
     else
         gw_page_item(&text->page, "GPU timing", FACT, "%s", gw_timing_name(model->timing));
     for (size_t i = 0; i < model->coverages_count; i++) {

@@ -121,4 +121,7 @@ void gw_drop_unrecorded_steps(struct gw_model *model);
 /* Releases what the builder owns, not the model. */
 void gw_builder_clear(struct gw_builder *builder);
 
+/* floor.c: timing_floor_ns of each device, from the errors its operations state. After the operations and clocks. */
+int gw_build_floor(struct gw_builder *builder);
+
 #endif

@@ -226,9 +226,8 @@ void tables_add_errors(struct tables *tables, const char *run_path)
     }
     for (size_t i = 0; i < model->ops_count; i++) {
         const struct gw_op *op = &model->ops[i];
-        const struct gw_device *device = &model->devices[model->streams[op->stream].device];
         if (op->kind != GW_OP_HOST && count < tables->op_count) {
-            tables->ops[count++].error_ns = op->error_ns + device->timing_floor_ns;
+            tables->ops[count++].error_ns = op->error_ns;
         }
     }
     if (count != tables->op_count) {
