@@ -4,8 +4,9 @@
  * The CPU time of a gap is not read at its beginning (that would cost two system calls at the end of every call). What
  * is known is the CPU time at the last reading and at the gap's end; from the last reading to the gap's beginning the
  * thread made calls with only short gaps between, so it is taken to have been on the CPU then, and that time is
- * subtracted. The error is bounded: the last reading is never older than 1 ms while a thread makes calls, and calls
- * that can block are followed by a reading when they took long.
+ * subtracted. The error is bounded: the last reading is never older than 1 ms while a thread makes calls, calls that can
+ * block are followed by a reading when they took long, and of others that did (a launch into a full queue) the last one
+ * before the gap is taken to have slept.
  */
 #include "shim/tracer/tracer.h"
 
@@ -79,7 +80,9 @@ void gw_thread_gap(struct gw_thread *thread, uint64_t now_ns)
     gw_thread_read_cpu(thread, now_ns);
 
     uint64_t used_ns = thread->cpu_ns - before.cpu_ns;
-    uint64_t busy_ns = begin_ns > before.cpu_at_ns ? begin_ns - before.cpu_at_ns : 0;
+    uint64_t call_ns = begin_ns - (begin_ns > before.last_begin_ns ? before.last_begin_ns : begin_ns);
+    uint64_t busy_end_ns = call_ns > gw_tracer.gap_threshold_ns ? before.last_begin_ns : begin_ns;
+    uint64_t busy_ns = busy_end_ns > before.cpu_at_ns ? busy_end_ns - before.cpu_at_ns : 0;
     uint64_t cpu_ns = used_ns > busy_ns ? used_ns - busy_ns : 0;
 
     lttng_ust_tracepoint(gpuwitness, thread_gap, thread->call, begin_ns, now_ns, cpu_ns < gap_ns ? cpu_ns : gap_ns,

@@ -185,7 +185,8 @@ void gw_call_end(struct gw_thread *thread, struct gw_call *call, const uint64_t 
         gw_tracer.timing->after(call->op, thread, call, result);
 
     if (--thread->depth == 0) {
-        if (info->blocks) {
+        // Copies of pageable memory wait as well, whatever their names say.
+        if (info->blocks || (info->form && info->form->kind == GW_KIND_COPY)) {
             uint64_t now = gw_now_ns();
 
             if (now - call->begin_ns > gw_tracer.gap_threshold_ns)
