@@ -173,6 +173,9 @@ static int write_start(struct recording *recording)
         .job = recording->has_job ? &recording->job : NULL,
         .windows = has_windows(recording),
         .ring_ns = recording->options.ring_ns,
+        .rotate_bytes = recording->options.rotate_bytes,
+        .rotate_ns = recording->options.rotate_ns,
+        .keep = recording->options.keep,
     };
     json_t *info = gw_run_info_create(&settings);
     int result = info != NULL ? gw_run_info_write(recording->dir.path, info) : -ENOMEM;
@@ -202,7 +205,10 @@ static int start_session(struct recording *recording)
     char error[512], log_line[256];
     struct gw_session_mode mode = {.windows = has_windows(recording),
                                    .paused = gw_schedule_begins_paused(&recording->options.schedule),
-                                   .ring = recording->options.ring_ns > 0};
+                                   .ring = recording->options.ring_ns > 0,
+                                   .rotate_bytes = recording->options.rotate_bytes,
+                                   .rotate_ns = recording->options.rotate_ns,
+                                   .keep = recording->options.keep};
     if (gw_session_create(&recording->paths, recording->dir.path, &recording->plan, &mode, &recording->session, error,
                           sizeof(error)) != 0 ||
         gw_session_start(recording->session, error, sizeof(error)) != 0) {

@@ -2,9 +2,24 @@
 
 #include "analyzer/cli/cli.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { KEY_SIMGPU = 1000, KEY_GPU_TIMING, KEY_BUFFER_SIZE, KEY_HASH, KEY_DELAY, KEY_DURATION, KEY_ATTACH, KEY_FLIGHT };
+#define ROTATE_LEAST_NS 1000000000
+#define ROTATE_LEAST_BYTES (1 << 20)
+
+enum {
+    KEY_SIMGPU = 1000,
+    KEY_GPU_TIMING,
+    KEY_BUFFER_SIZE,
+    KEY_HASH,
+    KEY_DELAY,
+    KEY_DURATION,
+    KEY_ATTACH,
+    KEY_FLIGHT,
+    KEY_ROTATE,
+    KEY_KEEP
+};
 
 static const struct argp_option options[] = {
     {"output", 'o', "RUN", 0,
@@ -27,6 +42,11 @@ static const struct argp_option options[] = {
      "Keep only about the last TIME, in memory; written at the end, and to RUN/snapshot-N when SIGUSR2 is sent to "
      "gpuwitness.",
      0},
+    {"rotate", KEY_ROTATE, "SIZE|TIME", 0,
+     "Begin a new chunk of the trace when the current one has that size (K, M or G behind the number) or age (s, min "
+     "or h).",
+     0},
+    {"keep", KEY_KEEP, "N", 0, "With --rotate: keep the last N chunks and the current one only. Default: all.", 0},
     {"quiet", 'q', NULL, 0, "Say nothing when all went well.", 0},
     {0},
 };
@@ -65,6 +85,29 @@ static error_t take_time(const struct argp_state *state, const char *name, const
     return 0;
 }
 
+static error_t take_rotation(const struct argp_state *state, const char *value, struct gw_record_options *result)
+{
+    int64_t ns;
+    result->rotate_bytes = result->rotate_ns = 0;
+    if (gw_parse_time(value, &ns) == 0 && ns >= ROTATE_LEAST_NS) {
+        result->rotate_ns = (uint64_t)ns;
+        return 0;
+    }
+    if (gw_parse_size(value, &result->rotate_bytes) == 0 && result->rotate_bytes >= ROTATE_LEAST_BYTES)
+        return 0;
+    return gw_usage_error(state, "--rotate: '%s' is no size of 1M or more and no time of 1s or more", value);
+}
+
+static error_t take_count(const struct argp_state *state, const char *value, unsigned *ret_count)
+{
+    char *end;
+    unsigned long count = strtoul(value, &end, 10);
+    if (*value < '0' || *value > '9' || *end != '\0' || count < 1 || count > 1000000)
+        return gw_usage_error(state, "--keep wants a number of chunks, not '%s'", value);
+    *ret_count = (unsigned)count;
+    return 0;
+}
+
 static error_t check_together(const struct argp_state *state, struct gw_record_options *parsed)
 {
     bool windows = gw_schedule_begins_paused(&parsed->schedule) || parsed->schedule.duration_ns > 0;
@@ -74,6 +117,11 @@ static error_t check_together(const struct argp_state *state, struct gw_record_o
         return gw_usage_error(state, "--delay and --attach-on-signal exclude each other");
     if (parsed->ring_ns > 0 && windows)
         return gw_usage_error(state, "--flight-recorder excludes --delay, --duration and --attach-on-signal");
+    bool rotates = parsed->rotate_bytes > 0 || parsed->rotate_ns > 0;
+    if (parsed->keep > 0 && !rotates)
+        return gw_usage_error(state, "--keep goes with --rotate");
+    if (rotates && (windows || parsed->ring_ns > 0))
+        return gw_usage_error(state, "--rotate excludes --flight-recorder, --delay, --duration and --attach-on-signal");
     if (parsed->ring_ns > 0)
         parsed->schedule.usr2 = GW_USR2_SNAPSHOT;
     return 0;
@@ -109,6 +157,10 @@ static error_t take_option(int key, char *value, struct argp_state *state)
         return take_time(state, "delay", value, &result->schedule.delay_ns);
     case KEY_DURATION:
         return take_time(state, "duration", value, &result->schedule.duration_ns);
+    case KEY_ROTATE:
+        return take_rotation(state, value, result);
+    case KEY_KEEP:
+        return take_count(state, value, &result->keep);
     case KEY_FLIGHT:
         return take_time(state, "flight-recorder", value, &result->ring_ns);
     case KEY_ATTACH:

@@ -15,8 +15,10 @@ struct gw_record_options {
     const char *hash;          /* "off", "sample" or "full" */
     uint64_t buffer_bytes;     /* 0: the default */
     struct gw_schedule_settings schedule;
-    int64_t ring_ns; /* flight recorder: about how much is kept; 0: everything */
-    char **command;  /* NULL at the end */
+    int64_t ring_ns;                  /* flight recorder: about how much is kept; 0: everything */
+    uint64_t rotate_bytes, rotate_ns; /* as in struct gw_session_mode */
+    unsigned keep;
+    char **command; /* NULL at the end */
 };
 
 /* Returns 0 or, after printing what is wrong, GW_EXIT_USAGE. The strings are argv's. */

@@ -7,9 +7,11 @@
 
 struct gw_session_mode {
     uint64_t subbuffer_bytes;
-    bool windows; /* only what lies in windows is recorded; they are written into run.json */
-    bool paused;  /* the first window is not opened at once */
-    bool ring;    /* the buffers hold the last events and are written out only when asked for and at the end */
+    bool windows;                     /* only what lies in windows is recorded; they are written into run.json */
+    bool paused;                      /* the first window is not opened at once */
+    uint64_t rotate_bytes, rotate_ns; /* when a new chunk is begun; 0: not for that reason */
+    unsigned keep;                    /* so many chunks are kept beside the current one; 0: all */
+    bool ring; /* the buffers hold the last events and are written out only when asked for and at the end */
 };
 
 /* The caller frees the result; NULL without memory. */

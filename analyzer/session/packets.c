@@ -49,6 +49,24 @@ end:
     return result;
 }
 
+bool gw_packets_have_events(const char *path)
+{
+    /* Behind the head: its number, the count of discarded events, and the CPU. */
+    const uint64_t empty_bits = 8 * (sizeof(struct packet_head) + 8 + sizeof(long) + 4);
+    struct packet_head head;
+    bool found = false;
+    ssize_t length = -1;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return true;
+    for (off_t at = 0; !found && (length = pread(file, &head, sizeof(head), at)) == (ssize_t)sizeof(head);
+         at += (off_t)(head.packet_size_bits / 8))
+        found =
+            head.magic != CTF_MAGIC || head.packet_size_bits / 8 < sizeof(head) || head.content_size_bits > empty_bits;
+    close(file);
+    return found || length != 0;
+}
+
 /* nftw passes no context to its callback. */
 static _Thread_local int files_cut;
 

@@ -114,7 +114,27 @@ static int merge(const char *from, const char *to, enum part part, int *count)
     return result;
 }
 
-int gw_recover_buffers(const char *buffers_path, const char *trace_path)
+/* The chunk that a rotated recording was writing lies in a folder of its own. */
+static int merge_chunk_metadata(const char *from, const char *trace_path)
+{
+    int result = 0;
+    DIR *folder = opendir(trace_path);
+    if (folder == NULL)
+        return -errno;
+    struct dirent *entry;
+    while ((entry = readdir(folder)) != NULL) {
+        char chunk[PATH_MAX];
+        if (entry->d_type == DT_DIR && strchr(entry->d_name, '-') != NULL &&
+            snprintf(chunk, sizeof(chunk), "%s/%s", trace_path, entry->d_name) < (int)sizeof(chunk)) {
+            int done = merge(from, chunk, METADATA, &(int){0});
+            result = result == 0 ? done : result;
+        }
+    }
+    closedir(folder);
+    return result;
+}
+
+int gw_recover_buffers(const char *buffers_path, const char *trace_path, bool whole)
 {
     char output[PATH_MAX];
     if (access(buffers_path, R_OK | X_OK) != 0)
@@ -130,8 +150,10 @@ int gw_recover_buffers(const char *buffers_path, const char *trace_path)
     int result = run_lttng_crash(buffers_path, output);
     /* Even when a buffer is damaged, what came out of the others counts. */
     if (access(output, F_OK) == 0) {
-        int metadata = merge(output, trace_path, METADATA, &(int){0});
         int streams = merge(output, trace_path, STREAMS, &count);
+        int metadata = whole ? 0 : merge_chunk_metadata(output, trace_path);
+        if (metadata == 0 && (!whole || count > 0))
+            metadata = merge(output, trace_path, METADATA, &(int){0});
         if (result == 0)
             result = metadata != 0 ? metadata : streams;
     }
@@ -197,7 +219,7 @@ int gw_run_recover(const char *dir)
         goto end;
     }
     gw_run_dir_release(dir);
-    result = gw_recover_buffers(buffers, trace);
+    result = gw_recover_buffers(buffers, trace, false);
     if (result < 0) {
         /* What the consumer has written may do. */
         result = gw_trace_has_metadata(trace) ? 0 : result == -ENOENT ? -ENODATA : result;

@@ -7,10 +7,10 @@
 /*
  * Copies the metadata beside the streams and extracts what the consumer had not yet taken from the buffers below
  * `buffers_path` into `trace_path` (as recovered-NAME beside stream NAME), then removes the buffers. The daemons must
- * be gone. Returns the number of
- * streams extracted, -ENOENT when there are no buffers (any more) or no lttng-crash, or -errno.
+ * be gone. `whole`: they ended properly, so the metadata that is there is right. Returns the number of streams
+ * extracted, -ENOENT when there are no buffers (any more) or no lttng-crash, or -errno.
  */
-int gw_recover_buffers(const char *buffers_path, const char *trace_path);
+int gw_recover_buffers(const char *buffers_path, const char *trace_path, bool whole);
 
 /* True when there are streams below `trace_path` and each has its metadata beside it. */
 bool gw_trace_has_metadata(const char *trace_path);

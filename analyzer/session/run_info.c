@@ -134,6 +134,10 @@ json_t *gw_run_info_create(const struct gw_run_settings *settings)
         json_object_set_new(info, "simgpu_config", any_string(settings->simgpu_config));
     if (settings->windows)
         json_object_set_new(info, "windows", json_array());
+    if (settings->rotate_bytes > 0 || settings->rotate_ns > 0)
+        json_object_set_new(info, "rotation",
+                            json_pack("{s:I, s:I, s:i}", "bytes", (json_int_t)settings->rotate_bytes, "ns",
+                                      (json_int_t)settings->rotate_ns, "keep", (int)settings->keep));
     if (settings->ring_ns > 0)
         json_object_set_new(info, "flight_recorder", json_pack("{s:I}", "asked_ns", (json_int_t)settings->ring_ns));
     if (settings->job != NULL)

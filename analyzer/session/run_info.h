@@ -16,9 +16,11 @@ struct gw_run_settings {
     const char *simgpu_config; /* NULL: none given */
     const char *buffers_path;
     const struct gw_buffer_plan *buffers;
-    const struct gw_job *job; /* NULL: a run of one recorder */
-    bool windows;             /* only what lies in windows is recorded */
-    int64_t ring_ns;          /* above 0: only about the last of it is kept */
+    const struct gw_job *job;         /* NULL: a run of one recorder */
+    bool windows;                     /* only what lies in windows is recorded */
+    uint64_t rotate_bytes, rotate_ns; /* as in struct gw_session_mode */
+    unsigned keep;
+    int64_t ring_ns; /* above 0: only about the last of it is kept */
 };
 
 /* {"monotonic_ns", "realtime_ns"}: the pair read closest together of ten. The caller owns it; NULL without memory. */

@@ -266,12 +266,16 @@ static void schedule_obeys_signals(void **state)
 static void mode_travels(void **state)
 {
     (void)state;
-    struct gw_session_mode mode = {.subbuffer_bytes = 1ull << 33, .windows = true, .paused = true}, read;
+    struct gw_session_mode mode = {
+        .subbuffer_bytes = 1ull << 33, .windows = true, .paused = true, .rotate_bytes = 1ull << 40, .keep = 7};
+    struct gw_session_mode read;
     char *text = gw_session_mode_json(&mode);
     assert_non_null(text);
     assert_int_equal(gw_session_mode_parse(text, &read), 0);
     assert_int_equal(read.subbuffer_bytes, mode.subbuffer_bytes);
-    assert_true(read.windows && read.paused);
+    assert_true(read.windows && read.paused && !read.ring);
+    assert_int_equal(read.rotate_bytes, mode.rotate_bytes);
+    assert_int_equal(read.keep, 7);
     free(text);
     assert_int_equal(gw_session_mode_parse("4096", &read), -EINVAL);
     assert_int_equal(gw_session_mode_parse("{}", &read), -EINVAL);

@@ -1,5 +1,6 @@
 #include "analyzer/session/keeper/control.h"
 
+#include "analyzer/session/keeper/archives.h"
 #include "analyzer/session/messages.h"
 #include "analyzer/session/run_dir.h"
 #include "analyzer/session/run_info.h"
@@ -13,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define ROTATION_CHECK_MS 100
+
 struct gw_control {
     const char *run;
     const struct gw_session_mode *mode;
@@ -21,6 +24,10 @@ struct gw_control {
     json_t *problems; /* array of strings */
     bool recording;
     int snapshots;
+    int64_t chunk_since_ns;
+    unsigned chunks_removed;
+    unsigned long long bytes_removed;
+    bool rotation_failed;
 };
 
 static int64_t now_ns(void)
@@ -30,15 +37,21 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* At once, so that they are known when this process is killed. */
-static void write_windows(struct gw_control *control)
+/* At once, so that it is known when this process is killed. Takes `value`. */
+static void write_field(const struct gw_control *control, const char *name, json_t *value)
 {
     json_t *info = NULL;
     if (gw_run_info_read(control->run, &info) == 0) {
-        json_object_set(info, "windows", control->windows);
+        json_object_set(info, name, value);
         gw_run_info_write(control->run, info);
     }
     json_decref(info);
+    json_decref(value);
+}
+
+static void write_windows(const struct gw_control *control)
+{
+    write_field(control, "windows", json_incref(control->windows));
 }
 
 static void open_window(struct gw_control *control)
@@ -111,13 +124,49 @@ static void snapshot(struct gw_control *control)
     gw_remove_tree(path);
 }
 
+static bool chunk_is_full(const struct gw_control *control)
+{
+    const struct gw_session_mode *mode = control->mode;
+    char trace[PATH_MAX], archives[PATH_MAX];
+    if (mode->rotate_ns > 0)
+        return now_ns() - control->chunk_since_ns >= (int64_t)mode->rotate_ns;
+    return snprintf(trace, sizeof(trace), "%s/trace", control->run) < (int)sizeof(trace) &&
+           snprintf(archives, sizeof(archives), "%s/trace/archives", control->run) < (int)sizeof(archives) &&
+           gw_tree_bytes(trace) - gw_tree_bytes(archives) >= mode->rotate_bytes;
+}
+
+static void rotate(struct gw_control *control)
+{
+    char trace[PATH_MAX];
+    if (control->rotation_failed || !chunk_is_full(control))
+        return;
+    control->chunk_since_ns = now_ns();
+    int result = gw_tracing_rotate(control->tracing);
+    if (result == 0 && control->mode->keep > 0 &&
+        snprintf(trace, sizeof(trace), "%s/trace", control->run) < (int)sizeof(trace))
+        result = gw_archives_trim(trace, control->mode->keep, &control->chunks_removed, &control->bytes_removed);
+    if (result != 0) {
+        /* Said once; recording goes on without. */
+        control->rotation_failed = true;
+        json_array_append_new(control->problems, json_string("the trace could not be rotated any more: old events "
+                                                             "were no longer removed"));
+    }
+    write_field(
+        control, "removed",
+        json_pack("{s:i, s:I}", "chunks", (int)control->chunks_removed, "bytes", (json_int_t)control->bytes_removed));
+}
+
 struct gw_control *gw_control_create(const char *run, const struct gw_session_mode *mode, struct gw_tracing *tracing)
 {
     struct gw_control *control = calloc(1, sizeof(*control));
     if (control == NULL)
         return NULL;
-    *control = (struct gw_control){
-        .run = run, .mode = mode, .tracing = tracing, .windows = json_array(), .problems = json_array()};
+    *control = (struct gw_control){.run = run,
+                                   .mode = mode,
+                                   .tracing = tracing,
+                                   .windows = json_array(),
+                                   .problems = json_array(),
+                                   .chunk_since_ns = now_ns()};
     if (mode->windows && !mode->paused)
         open_window(control);
     if (mode->windows && mode->paused && gw_tracing_record(tracing, false) != 0) {
@@ -127,19 +176,31 @@ struct gw_control *gw_control_create(const char *run, const struct gw_session_mo
     return control;
 }
 
+static void obey(struct gw_control *control, const json_t *message)
+{
+    const json_t *on = json_object_get(message, "record");
+    if (json_is_boolean(on))
+        record(control, json_is_true(on));
+    if (json_is_true(json_object_get(message, "snapshot")))
+        snapshot(control);
+}
+
 void gw_control_run(struct gw_control *control, int socket, json_t **ret_end)
 {
-    json_t *message = NULL;
-    while (gw_message_receive(socket, -1, &message) == 0 && json_object_get(message, "end") == NULL) {
-        const json_t *on = json_object_get(message, "record");
-        if (json_is_boolean(on))
-            record(control, json_is_true(on));
-        if (json_is_true(json_object_get(message, "snapshot")))
-            snapshot(control);
+    bool rotates = control->mode->rotate_bytes > 0 || control->mode->rotate_ns > 0;
+    for (;;) {
+        json_t *message = NULL;
+        int result = gw_message_receive(socket, rotates ? ROTATION_CHECK_MS : -1, &message);
+        if (result != -ETIMEDOUT && (result != 0 || json_object_get(message, "end") != NULL)) {
+            *ret_end = message;
+            return;
+        }
+        if (result == 0)
+            obey(control, message);
+        if (rotates)
+            rotate(control);
         json_decref(message);
-        message = NULL;
     }
-    *ret_end = message;
 }
 
 json_t *gw_control_finish(struct gw_control *control)

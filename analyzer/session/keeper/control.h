@@ -1,5 +1,5 @@
 /* What the session's process does between the begin and the end of a recording: opens and closes windows,
- * writes snapshots. */
+ * writes snapshots, begins new chunks and removes old ones. */
 #ifndef GW_KEEPER_CONTROL_H
 #define GW_KEEPER_CONTROL_H
 

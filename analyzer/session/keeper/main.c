@@ -82,7 +82,7 @@ static int begin(struct recording *recording, char *ret_error, size_t error_size
                                            .buffers_path = recording->buffers,
                                            .subbuffer_bytes = mode->subbuffer_bytes,
                                            .subbuffers = GW_SUBBUFFERS,
-                                           .context_apart = mode->windows || mode->ring,
+                                           .context_apart = mode->windows || mode->ring || mode->keep > 0,
                                            .ring = mode->ring};
     pid_t sessiond;
     char made[PATH_MAX + 8];
@@ -141,8 +141,10 @@ static json_t *finish(struct recording *recording, json_t *end_fields)
      * LTTng calls that buffer empty.
      */
     bool whole = !full && end.drained && gw_trace_has_metadata(recording->trace);
-    /* A snapshot leaves in the ring what it has taken from it. */
-    int recovered = whole && recording->mode.ring ? 0 : gw_recover_buffers(recording->buffers, recording->trace);
+    /* A snapshot leaves in the ring what it has taken from it; half a snapshot would be there twice. */
+    if (recording->mode.ring && !whole)
+        gw_remove_tree(recording->trace);
+    int recovered = whole && recording->mode.ring ? 0 : gw_recover_buffers(recording->buffers, recording->trace, whole);
     recording->buffers_needed = !whole && recovered == -ENOENT;
     if (whole && recovered > 0)
         add_problem(problems, "a process died while it wrote an event; later events on that CPU may be missing");

@@ -168,6 +168,24 @@ int gw_tracing_snapshot(struct gw_tracing *tracing, const char *path)
     return result < 0 ? -EIO : 0;
 }
 
+int gw_tracing_rotate(struct gw_tracing *tracing)
+{
+    struct timespec pause = {.tv_nsec = 1000000};
+    struct lttng_rotation_handle *handle = NULL;
+    enum lttng_rotation_state state = LTTNG_ROTATION_STATE_ONGOING;
+    struct gw_watchdog *watchdog = gw_watchdog_start(SNAPSHOT_SECONDS);
+    (void)tracing;
+    int result = lttng_rotate_session(NAME, NULL, &handle);
+    while (result >= 0 && state == LTTNG_ROTATION_STATE_ONGOING) {
+        nanosleep(&pause, NULL);
+        if (lttng_rotation_handle_get_state(handle, &state) != LTTNG_ROTATION_STATUS_OK)
+            result = -LTTNG_ERR_UNK;
+    }
+    gw_watchdog_stop(watchdog);
+    lttng_rotation_handle_destroy(handle);
+    return result >= 0 && state == LTTNG_ROTATION_STATE_COMPLETED ? 0 : -EIO;
+}
+
 static void count_losses(struct lttng_handle *handle, struct gw_tracing_end *end)
 {
     struct lttng_channel *channels = NULL;

@@ -38,6 +38,9 @@ int gw_tracing_record(struct gw_tracing *tracing, bool on);
 /* Writes what the ring holds below `path`. Returns 0 or -EIO. */
 int gw_tracing_snapshot(struct gw_tracing *tracing, const char *path);
 
+/* Begins a new chunk and waits until the last one lies complete in trace_path/archives. Returns 0 or -EIO. */
+int gw_tracing_rotate(struct gw_tracing *tracing);
+
 /* Stops tracing, waits until the consumer has written everything, counts what was lost. Takes `tracing`. */
 void gw_tracing_stop(struct gw_tracing *tracing, struct gw_tracing_end *ret_end);
 
