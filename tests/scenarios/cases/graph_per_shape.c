@@ -1,0 +1,36 @@
+/*
+ * source: pytorch#188150
+ * fault: dynamic padding: a graph is captured and built for each new shape
+ * verdict: graph-recapture
+ * every: 4
+ * also: dispatch-bound, hiccup
+ * repaired: dispatch-bound
+ */
+#include "tests/scenarios/scenario.h"
+
+void run_scenario(struct scenario *scenario)
+{
+    enum { KERNELS = 200 };
+    struct trainer trainer = trainer_create(32 * KIB, true);
+    cudaGraph_t graph;
+    cudaGraphExec_t exec = NULL;
+    for (int step = 0; step < 48; step++) {
+        scenario->steps++;
+        think(100 * US);
+        upload_batch(&trainer);
+        if (!exec || (scenario->faulty && step % 4 == 3)) {
+            if (exec)
+                CHECK(cudaGraphExecDestroy(exec));
+            CHECK(cudaStreamBeginCapture(trainer.stream, cudaStreamCaptureModeThreadLocal));
+            launch_many(KERNEL_FORWARD, trainer.stream, KERNELS, 5 * US);
+            CHECK(cudaStreamEndCapture(trainer.stream, &graph));
+            CHECK(cudaGraphInstantiate(&exec, graph, 0));
+            CHECK(cudaGraphDestroy(graph));
+        }
+        CHECK(cudaGraphLaunch(exec, trainer.stream));
+        launch(KERNEL_OPTIMIZER, trainer.stream, 100 * US);
+        CHECK(cudaStreamSynchronize(trainer.stream));
+    }
+    CHECK(cudaGraphExecDestroy(exec));
+    trainer_destroy(&trainer);
+}
