@@ -12,15 +12,34 @@
 
 enum { KEY_FORMAT = 1000, KEY_STEP, KEY_STEP_EVERY };
 
+struct format {
+    const char *name;
+    gw_export_file *write; /* NULL: CSV, a folder of files */
+};
+
+static const struct format formats[] = {
+    {"csv", NULL},
+    {"perfetto", gw_export_perfetto},
+    {"chrome", gw_export_chrome},
+    {"sqlite", gw_export_sqlite},
+    {"jsonl", gw_export_jsonl},
+};
+
+#define FORMAT_COUNT (sizeof(formats) / sizeof(formats[0]))
+
 struct export_options {
     const char *run, *output, *step_regex;
+    const struct format *format;
     uint32_t step_every;
 };
 
 static const struct argp_option options[] = {
-    {"format", KEY_FORMAT, "csv", 0, "What to write. csv: calls, ops, collectives, steps and gaps, a file each.", 0},
-    {"output", 'o', "DIR", 0,
-     "Directory for the files; made when it is not there. Files of the same names are replaced.", 0},
+    {"format", KEY_FORMAT, "FORMAT", 0,
+     "csv (default): calls, ops, collectives, steps and gaps, a file each. perfetto: for ui.perfetto.dev. chrome: JSON "
+     "as the PyTorch profiler writes it. sqlite: tables as in an Nsight Systems export. jsonl: an object a line.",
+     0},
+    {"output", 'o', "PATH", 0,
+     "The file to write; for csv the directory, made when it is not there. Files of the same names are replaced.", 0},
     {"step", KEY_STEP, "REGEX", 0, "A kernel whose name matches begins a step. Default: steps are found by themselves.",
      0},
     {"step-every", KEY_STEP_EVERY, "N", 0, "With --step: only every N-th match begins one.", 0},
@@ -29,10 +48,27 @@ static const struct argp_option options[] = {
 
 static const char help_text[] =
     "Writes what was recorded in RUN into files that spreadsheets, scripts and other tools read.\v"
-    "Times are nanoseconds on CLOCK_MONOTONIC of the traced machine; unknown ones are empty.\n\n"
+    "Times are on CLOCK_MONOTONIC of the traced machine: nanoseconds, in chrome microseconds with three decimals.\n\n"
     "Exit status: 0, 1 when the run cannot be read or a file not be written, 2 for a wrong command line.\n\n"
-    "Example:\n"
-    "  gpuwitness export --format csv -o tables run";
+    "Examples:\n"
+    "  gpuwitness export --format csv -o tables run\n"
+    "  gpuwitness export --format perfetto -o run.pftrace run";
+
+static error_t take_format(const struct argp_state *state, const char *name, const struct format **ret_format)
+{
+    const char *names[FORMAT_COUNT];
+    for (size_t i = 0; i < FORMAT_COUNT; i++) {
+        names[i] = formats[i].name;
+        if (strcmp(name, formats[i].name) == 0) {
+            *ret_format = &formats[i];
+            return 0;
+        }
+    }
+    const char *nearest = gw_nearest(name, names, FORMAT_COUNT);
+    if (nearest)
+        return gw_usage_error(state, "--format has no '%s' (did you mean '%s'?)", name, nearest);
+    return gw_usage_error(state, "--format has no '%s'; it knows csv, perfetto, chrome, sqlite and jsonl", name);
+}
 
 static error_t take_every(const struct argp_state *state, const char *text, uint32_t *ret_every)
 {
@@ -48,7 +84,7 @@ static error_t take_option(int key, char *value, struct argp_state *state)
     struct export_options *result = state->input;
     switch (key) {
     case KEY_FORMAT:
-        return strcmp(value, "csv") == 0 ? 0 : gw_usage_error(state, "--format has no '%s'; it knows csv", value);
+        return take_format(state, value, &result->format);
     case 'o':
         result->output = value;
         return 0;
@@ -66,7 +102,7 @@ static error_t take_option(int key, char *value, struct argp_state *state)
         if (result->run == NULL)
             return gw_usage_error(state, "the run to export is missing");
         if (result->output == NULL)
-            return gw_usage_error(state, "-o DIR is missing");
+            return gw_usage_error(state, "-o is missing: where to write");
         if (result->step_every != 0 && result->step_regex == NULL)
             return gw_usage_error(state, "--step-every goes with --step");
         return 0;
@@ -75,22 +111,35 @@ static error_t take_option(int key, char *value, struct argp_state *state)
     }
 }
 
-static int write_files(const char *command, const struct gw_model *model, const char *folder)
+static int write_folder(const char *command, const struct gw_model *model, const struct gw_budget *budget,
+                        const char *folder)
+{
+    const char *failed_file = "";
+    int status = mkdir(folder, 0777) != 0 && errno != EEXIST ? -errno : 0;
+    if (status != 0) {
+        gw_complain(command, "%s: the folder cannot be made: %s", folder, strerror(-status));
+        return status;
+    }
+    status = gw_export_csv(model, budget, folder, &failed_file);
+    if (status != 0)
+        gw_complain(command, "%s/%s cannot be written: %s", folder, failed_file, strerror(-status));
+    return status;
+}
+
+static int write_files(const char *command, const struct gw_model *model, const struct export_options *chosen)
 {
     struct gw_budget *budget = NULL;
-    const char *failed_file = "";
     int status = gw_budget_create(model, &budget);
     if (status != 0) {
         gw_complain(command, "%s: no memory for its budget", model->run.path);
         return GW_EXIT_FAILURE;
     }
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
-        status = -errno;
-        gw_complain(command, "%s: the folder cannot be made: %s", folder, strerror(-status));
+    if (chosen->format->write == NULL) {
+        status = write_folder(command, model, budget, chosen->output);
     } else {
-        status = gw_export_csv(model, budget, folder, &failed_file);
+        status = chosen->format->write(model, budget, chosen->output);
         if (status != 0)
-            gw_complain(command, "%s/%s cannot be written: %s", folder, failed_file, strerror(-status));
+            gw_complain(command, "%s cannot be written: %s", chosen->output, strerror(-status));
     }
     gw_budget_destroy(budget);
     return status == 0 ? GW_EXIT_OK : GW_EXIT_FAILURE;
@@ -99,7 +148,7 @@ static int write_files(const char *command, const struct gw_model *model, const 
 int gw_verb_export(int argc, char **argv)
 {
     static const struct argp argp = {options, take_option, "RUN", help_text, NULL, NULL, NULL};
-    struct export_options chosen = {0};
+    struct export_options chosen = {.format = &formats[0]};
     struct gw_cli_progress progress;
     struct gw_model *model = NULL;
     struct gw_error error = {""};
@@ -114,7 +163,7 @@ int gw_verb_export(int argc, char **argv)
         gw_complain(argv[0], "%s", error.text);
         return GW_EXIT_FAILURE;
     }
-    int exit_status = write_files(argv[0], model, chosen.output);
+    int exit_status = write_files(argv[0], model, &chosen);
     gw_model_destroy(model);
     return exit_status;
 }

@@ -16,4 +16,26 @@
 int gw_export_csv(const struct gw_model *model, const struct gw_budget *budget, const char *folder,
                   const char **ret_failed_file);
 
+/*
+ * Each of the following writes one file, replacing one of that name, in bounded memory beyond the model: 16 bytes a
+ * name and what the names demangle to. Operations without times are left out, except in JSON Lines; so are host
+ * functions. Returns 0, -ENOMEM, or the negative errno of writing; a regular file that could not be finished is
+ * removed.
+ */
+typedef int gw_export_file(const struct gw_model *model, const struct gw_budget *budget, const char *path);
+
+/* Perfetto's protobuf format: tracks of threads, steps, devices, streams and idle time, flows from calls to what they
+ * enqueued. */
+gw_export_file gw_export_perfetto;
+
+/* Chrome JSON in the shape of the PyTorch profiler. Idle time is not in it. */
+gw_export_file gw_export_chrome;
+
+/* SQLite with the tables of an Nsight Systems export. */
+gw_export_file gw_export_sqlite;
+
+/* JSON Lines, schema gpuwitness.jsonl/1: an object a line with "type" run, process, thread, device, call, op, range,
+ * step, budget or gap, fields as in the CSV files. */
+gw_export_file gw_export_jsonl;
+
 #endif

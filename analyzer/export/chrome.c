@@ -1,0 +1,275 @@
+/*
+ * Chrome trace events in the shape of Kineto (the PyTorch profiler), so that what reads its traces reads these:
+ * categories cuda_runtime, cuda_driver, kernel, gpu_memcpy, gpu_memset, user_annotation and ac2g, correlation numbers,
+ * ProfilerStep#N for steps. https://github.com/pytorch/kineto, libkineto/src/output_json.cpp.
+ */
+#include "analyzer/export/export.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/export/json.h"
+#include "analyzer/export/names.h"
+#include "shim/api/functions.h"
+
+struct chrome {
+    const struct gw_model *model;
+    const struct gw_names *names;
+    struct gw_json json;
+};
+
+/* GPUs are processes of the trace, by ordinal; by index where several processes may each have a GPU 0. */
+static uint32_t gpu_pid(const struct gw_model *model, uint32_t device)
+{
+    return model->processes_count > 1 ? device : model->devices[device].number;
+}
+
+static void open_event(struct chrome *chrome, const char *phase, const char *category, const char *name, uint64_t pid,
+                       uint64_t tid, uint64_t ts_ns)
+{
+    gw_json_open_map(&chrome->json, NULL);
+    gw_json_text(&chrome->json, "ph", phase);
+    if (category)
+        gw_json_text(&chrome->json, "cat", category);
+    gw_json_text(&chrome->json, "name", name);
+    gw_json_number(&chrome->json, "pid", pid);
+    gw_json_number(&chrome->json, "tid", tid);
+    gw_json_us(&chrome->json, "ts", ts_ns);
+}
+
+static void put_slice(struct chrome *chrome, const char *category, const char *name, uint64_t pid, uint64_t tid,
+                      uint64_t begin_ns, uint64_t end_ns)
+{
+    open_event(chrome, "X", category, name, pid, tid, begin_ns);
+    gw_json_us(&chrome->json, "dur", end_ns - begin_ns);
+    gw_json_open_map(&chrome->json, "args");
+}
+
+static void close_slice(struct chrome *chrome)
+{
+    gw_json_close_map(&chrome->json);
+    gw_json_close_map(&chrome->json);
+}
+
+static void put_label(struct chrome *chrome, const char *what, uint64_t pid, uint64_t tid, const char *label)
+{
+    open_event(chrome, "M", NULL, what, pid, tid, chrome->model->run.begin_ns);
+    gw_json_open_map(&chrome->json, "args");
+    gw_json_text(&chrome->json, "name", label);
+    close_slice(chrome);
+}
+
+static void put_flow(struct chrome *chrome, const char *phase, uint32_t id, uint64_t pid, uint64_t tid, uint64_t ts_ns)
+{
+    open_event(chrome, phase, "ac2g", "ac2g", pid, tid, ts_ns);
+    gw_json_number(&chrome->json, "id", id);
+    if (*phase == 'f')
+        gw_json_text(&chrome->json, "bp", "e");
+    gw_json_close_map(&chrome->json);
+}
+
+static void write_labels(struct chrome *chrome)
+{
+    const struct gw_model *model = chrome->model;
+    char label[256];
+    for (size_t i = 0; i < model->processes_count; i++) {
+        const struct gw_process *process = &model->processes[i];
+        put_label(chrome, "process_name", process->pid, 0, process->exe ? process->exe : "process");
+    }
+    for (size_t i = 0; i < model->threads_count; i++) {
+        const struct gw_thread *thread = &model->threads[i];
+        snprintf(label, sizeof(label), "thread %u (%s)", thread->tid, thread->name ? thread->name : "unnamed");
+        put_label(chrome, "thread_name", model->processes[thread->process].pid, thread->tid, label);
+    }
+    for (uint32_t i = 0; i < model->devices_count; i++) {
+        const struct gw_device *device = &model->devices[i];
+        snprintf(label, sizeof(label), "GPU %u %s", device->number, device->name ? device->name : "");
+        put_label(chrome, "process_name", gpu_pid(model, i), 0, label);
+    }
+    for (size_t i = 0; i < model->streams_count; i++) {
+        const struct gw_stream *stream = &model->streams[i];
+        snprintf(label, sizeof(label), "stream %u", stream->number);
+        put_label(chrome, "thread_name", gpu_pid(model, stream->device), stream->number, label);
+    }
+}
+
+static int write_calls(struct chrome *chrome)
+{
+    const struct gw_model *model = chrome->model;
+    struct gw_correlator correlator;
+    int status = gw_correlator_init(&correlator, model);
+    for (uint32_t i = 0; !status && i < model->calls_count; i++) {
+        const struct gw_call *call = &model->calls[i];
+        const struct gw_function *row = gw_function_row(call->function);
+        const struct gw_thread *thread = &model->threads[call->thread];
+        put_slice(chrome, row && row->api == GW_API_DRV ? "cuda_driver" : "cuda_runtime",
+                  gw_function_name(call->function), model->processes[thread->process].pid, thread->tid, call->begin_ns,
+                  call->end_ns);
+        gw_json_number(&chrome->json, "correlation", gw_correlator_next(&correlator, model, i));
+        if (call->result)
+            gw_json_signed(&chrome->json, "result", call->result);
+        close_slice(chrome);
+        status = chrome->json.output->status;
+    }
+    gw_correlator_release(&correlator);
+    return status;
+}
+
+static const char *memory_word(uint8_t kind)
+{
+    static const char *const words[] = {[GW_HOST_NOT] = "Device",
+                                        [GW_HOST_PAGEABLE] = "Pageable",
+                                        [GW_HOST_PINNED] = "Pinned",
+                                        [GW_HOST_MANAGED] = "Managed",
+                                        [GW_HOST_UNKNOWN] = "Unknown"};
+    return words[kind <= GW_HOST_UNKNOWN ? kind : GW_HOST_UNKNOWN];
+}
+
+static void write_op(struct chrome *chrome, const struct gw_op *op)
+{
+    const struct gw_model *model = chrome->model;
+    const struct gw_stream *stream = &model->streams[op->stream];
+    const struct gw_launch *launch = gw_launch_of_op(model, op);
+    const struct gw_copy *copy = gw_copy_of_op(model, op);
+    const char *name = gw_names_of_op(chrome->names, op, false), *category = "kernel";
+    char text[96];
+    if (op->kind == GW_OP_MEMSET) {
+        category = "gpu_memset";
+        name = "Memset (Device)";
+    } else if (op->kind == GW_OP_H2D || op->kind == GW_OP_D2H || op->kind == GW_OP_D2D || op->kind == GW_OP_P2P) {
+        uint8_t src = op->kind == GW_OP_H2D ? GW_HOST_UNKNOWN : GW_HOST_NOT;
+        uint8_t dst = op->kind == GW_OP_D2H ? GW_HOST_UNKNOWN : GW_HOST_NOT;
+        category = "gpu_memcpy";
+        snprintf(text, sizeof(text), "%s (%s -> %s)", name, memory_word(copy ? copy->src_kind : src),
+                 memory_word(copy ? copy->dst_kind : dst));
+        name = text;
+    }
+    uint32_t pid = gpu_pid(model, stream->device);
+    put_slice(chrome, category, name, pid, stream->number, op->start_ns, op->end_ns);
+    gw_json_number(&chrome->json, "device", model->devices[stream->device].number);
+    gw_json_number(&chrome->json, "stream", stream->number);
+    if (op->outer_call != GW_NONE)
+        gw_json_number(&chrome->json, "correlation", op->outer_call + 1);
+    if (op->graph_node != GW_NONE)
+        gw_json_number(&chrome->json, "graph node id", op->graph_node);
+    if (*category == 'g') {
+        gw_json_number(&chrome->json, "bytes", op->size_bytes);
+        if (op->end_ns > op->start_ns)
+            gw_json_real(&chrome->json, "memory bandwidth (GB/s)",
+                         (double)op->size_bytes / (double)(op->end_ns - op->start_ns));
+    } else if (launch) {
+        gw_json_number(&chrome->json, "shared memory", launch->shared_bytes);
+        gw_json_open_list(&chrome->json, "grid");
+        for (int i = 0; i < 3; i++)
+            gw_json_number(&chrome->json, NULL, launch->grid[i]);
+        gw_json_close_list(&chrome->json);
+        gw_json_open_list(&chrome->json, "block");
+        for (int i = 0; i < 3; i++)
+            gw_json_number(&chrome->json, NULL, launch->block[i]);
+        gw_json_close_list(&chrome->json);
+    }
+    close_slice(chrome);
+    if (op->outer_call != GW_NONE) {
+        const struct gw_call *call = &model->calls[op->outer_call];
+        const struct gw_thread *thread = &model->threads[call->thread];
+        put_flow(chrome, "s", op->outer_call + 1, model->processes[thread->process].pid, thread->tid, call->begin_ns);
+        put_flow(chrome, "f", op->outer_call + 1, pid, stream->number, op->start_ns);
+    }
+}
+
+/* The thread that enqueued the step's first operation, or the first of its process. */
+static uint32_t step_tid(const struct gw_model *model, const struct gw_step *step)
+{
+    for (uint32_t i = 0; i < step->op_count; i++) {
+        const struct gw_op *op = &model->ops[model->process_ops[step->first_op + i]];
+        if (op->call != GW_NONE)
+            return model->threads[model->calls[op->call].thread].tid;
+    }
+    return model->processes[step->process].pid;
+}
+
+static void write_annotations(struct chrome *chrome)
+{
+    const struct gw_model *model = chrome->model;
+    char name[32];
+    for (size_t i = 0; i < model->ranges_count; i++) {
+        const struct gw_range *range = &model->ranges[i];
+        const struct gw_thread *thread = &model->threads[range->thread];
+        put_slice(chrome, "user_annotation", model->names[range->name], model->processes[thread->process].pid,
+                  thread->tid, range->begin_ns, range->end_ns);
+        close_slice(chrome);
+    }
+    for (size_t i = 0; i < model->steps_count; i++) {
+        const struct gw_step *step = &model->steps[i];
+        snprintf(name, sizeof(name), "ProfilerStep#%u", step->number);
+        put_slice(chrome, "user_annotation", name, model->processes[step->process].pid, step_tid(model, step),
+                  step->begin_ns, step->end_ns);
+        gw_json_bool(&chrome->json, "warm-up", step->warmup);
+        close_slice(chrome);
+    }
+}
+
+static void write_devices(struct chrome *chrome)
+{
+    const struct gw_model *model = chrome->model;
+    gw_json_open_list(&chrome->json, "deviceProperties");
+    for (size_t i = 0; i < model->devices_count; i++) {
+        const struct gw_device *device = &model->devices[i];
+        gw_json_open_map(&chrome->json, NULL);
+        gw_json_number(&chrome->json, "id", device->number);
+        gw_json_text(&chrome->json, "name", device->name ? device->name : "");
+        gw_json_number(&chrome->json, "totalGlobalMem", device->memory_bytes);
+        gw_json_number(&chrome->json, "computeMajor", device->compute_capability / 10);
+        gw_json_number(&chrome->json, "computeMinor", device->compute_capability % 10);
+        gw_json_number(&chrome->json, "numSms", device->multiprocessors);
+        gw_json_close_map(&chrome->json);
+    }
+    gw_json_close_list(&chrome->json);
+}
+
+static int write_document(struct chrome *chrome)
+{
+    const struct gw_model *model = chrome->model;
+    int32_t rank = model->processes_count ? model->processes[0].rank : -1;
+    gw_json_open_map(&chrome->json, NULL);
+    gw_json_number(&chrome->json, "schemaVersion", 1);
+    write_devices(chrome);
+    if (rank >= 0) {
+        gw_json_open_map(&chrome->json, "distributedInfo");
+        gw_json_signed(&chrome->json, "rank", rank);
+        gw_json_close_map(&chrome->json);
+    }
+    gw_json_text(&chrome->json, "displayTimeUnit", "ms");
+    gw_json_signed(&chrome->json, "baseTimeNanoseconds", model->run.realtime_offset_ns);
+    gw_json_open_list(&chrome->json, "traceEvents");
+    write_labels(chrome);
+    int status = write_calls(chrome);
+    for (size_t i = 0; !status && i < model->ops_count; i++) {
+        if (gw_op_is_shown(&model->ops[i]))
+            write_op(chrome, &model->ops[i]);
+        status = chrome->json.output->status;
+    }
+    write_annotations(chrome);
+    gw_json_close_list(&chrome->json);
+    gw_json_close_map(&chrome->json);
+    return status;
+}
+
+int gw_export_chrome(const struct gw_model *model, const struct gw_budget *budget, const char *path)
+{
+    struct gw_names names;
+    struct gw_output output;
+    struct chrome chrome = {.model = model, .names = &names};
+    (void)budget; /* a trace of this kind has no place for the causes of idle time */
+    int status = gw_names_init(&names, model);
+    status = status ? status : gw_output_open(&output, path);
+    if (!status) {
+        status = gw_json_init(&chrome.json, &output);
+        status = status ? status : write_document(&chrome);
+        gw_json_release(&chrome.json);
+        status = gw_output_close(&output, status);
+    }
+    gw_names_release(&names);
+    return status;
+}

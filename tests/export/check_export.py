@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""Records examples on the simulated GPU, exports each run in every format and reads it back:
+
+    check_export.py GPUWITNESS EXAMPLES-DIRECTORY
+
+The CSV tables say what must be in each of the others. Our own importers read the Chrome and SQLite files: same steps,
+same budget. Nothing is asserted on how long anything takes."""
+import collections
+import csv
+import decimal
+import json
+import os
+import pathlib
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(__file__))
+import perfetto_decode
+
+FORMATS = ("perfetto", "chrome", "sqlite", "jsonl")
+COPIES = {"h2d": ("HtoD", 1), "d2h": ("DtoH", 2), "d2d": ("DtoD", 8), "p2p": ("PtoP", 10)}
+
+
+class Check:
+    def __init__(self, gpuwitness, folder):
+        self.gpuwitness, self.folder, self.faults = gpuwitness, folder, 0
+
+    def expect(self, holds, what):
+        if not holds:
+            print("FAULT:", what)
+            self.faults += 1
+
+    def same(self, found, wanted, what, may_be_empty=False):
+        found, wanted = collections.Counter(found), collections.Counter(wanted)
+        missing, extra = wanted - found, found - wanted
+        self.expect(wanted or may_be_empty, f"{what}: nothing to compare")
+        self.expect(not missing and not extra, f"{what}: {sum(missing.values())} missing, e.g. {list(missing)[:2]}; "
+                    f"{sum(extra.values())} unwanted, e.g. {list(extra)[:2]}")
+
+    def run(self, *words):
+        return subprocess.run([self.gpuwitness, *words], capture_output=True, text=True, check=False)
+
+
+def table(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def shown(ops):
+    return [op for op in ops if op["start_ns"]]
+
+
+def check_perfetto(check, path, tables):
+    trace = perfetto_decode.Trace(path.read_bytes())
+    tracks = trace.tracks
+    by_category = collections.defaultdict(list)
+    for entry in trace.slices:
+        by_category[entry[4]].append(entry)
+    check.expect(trace.primary_clock == 3 and set(trace.clocks) == {1, 3}, "perfetto: clocks")
+    check.same([(tracks[s[0]]["thread"][2], s[3], s[1], s[2]) for s in by_category["cuda call"]],
+               [(int(c["tid"]), c["name"], int(c["begin_ns"]), int(c["end_ns"])) for c in tables["calls"]],
+               "perfetto: calls")
+    check.same([(tracks[s[0]]["name"], s[1], s[2], s[7].get("bytes", 0)) for s in by_category["gpu"]],
+               [(f"stream {o['stream']}", int(o["start_ns"]), int(o["end_ns"]), int(o["bytes"]))
+                for o in shown(tables["ops"])], "perfetto: operations")
+    check.same([(s[3].split()[1], s[1], s[2], "warm-up" in s[3]) for s in by_category["step"]],
+               [(s["step"], int(s["begin_ns"]), int(s["end_ns"]), s["warmup"] == "1") for s in tables["steps"]],
+               "perfetto: steps")
+    check.same([(s[1], s[2]) for s in by_category["gpu idle"]],
+               [(int(g["begin_ns"]), int(g["end_ns"])) for g in tables["gaps"]], "perfetto: idle time")
+    # Arrows: from a call that begins before what it enqueued begins, and each ends once.
+    starts = {flow: s for s in by_category["cuda call"] for flow in s[5]}
+    ends = collections.Counter(flow for s in by_category["gpu"] for flow in s[6])
+    check.expect(starts and set(starts) == set(ends) and set(ends.values()) == {1}, "perfetto: flows")
+    late = sum(s[1] + s[7].get("error_ns", 0) < starts[f][1] for s in by_category["gpu"] for f in s[5] + s[6])
+    check.expect(late <= len(starts) // 100, f"perfetto: {late} operations start before their call")
+    # Streams below devices below the process, threads below it too.
+    for uuid in {s[0] for s in by_category["gpu"]}:
+        device = tracks[uuid]["parent"]
+        check.expect(tracks[device]["name"].startswith("GPU 0") and tracks[tracks[device]["parent"]]["process"],
+                     "perfetto: a stream is not below a device of a process")
+    for uuid in {s[0] for s in by_category["cuda call"]}:
+        check.expect(tracks[tracks[uuid]["parent"]]["process"], "perfetto: a thread is not below its process")
+
+
+def microseconds(ns):
+    return decimal.Decimal(ns) / 1000
+
+
+def check_chrome(check, path, tables):
+    trace = json.loads(path.read_text(), parse_float=decimal.Decimal)
+    events = collections.defaultdict(list)
+    for event in trace["traceEvents"]:
+        events[event.get("cat")].append(event)
+    calls = events["cuda_runtime"] + events["cuda_driver"]
+    check.same([(e["tid"], e["name"], e["ts"], e["dur"]) for e in calls],
+               [(int(c["tid"]), c["name"], microseconds(c["begin_ns"]),
+                 microseconds(int(c["end_ns"]) - int(c["begin_ns"]))) for c in tables["calls"]], "chrome: calls")
+    kinds = {"kernel": "kernel", "graph": "kernel", "comm": "kernel", "memset": "gpu_memset"}
+    check.same([(e["cat"], e["args"]["device"], e["args"]["stream"], e["ts"], e["dur"], e["args"].get("bytes", 0))
+                for cat in ("kernel", "gpu_memcpy", "gpu_memset") for e in events[cat]],
+               [(kinds.get(o["kind"], "gpu_memcpy"), int(o["device"]), int(o["stream"]), microseconds(o["start_ns"]),
+                 microseconds(int(o["end_ns"]) - int(o["start_ns"])), int(o["bytes"])) for o in shown(tables["ops"])],
+               "chrome: operations")
+    known = {e["args"]["correlation"] for e in calls}
+    check.expect(all(e["args"]["correlation"] in known for e in events["kernel"]), "chrome: kernels without a call")
+    steps = [e for e in events["user_annotation"] if e["name"].startswith("ProfilerStep#")]
+    check.same([(e["name"], e["ts"]) for e in steps],
+               [(f"ProfilerStep#{s['step']}", microseconds(s["begin_ns"])) for s in tables["steps"]], "chrome: steps")
+    check.expect(trace["deviceProperties"][0]["totalGlobalMem"] > 0, "chrome: devices")
+
+
+def check_sqlite(check, path, tables):
+    with sqlite3.connect(path) as database:
+        query = lambda sql: database.execute(sql).fetchall()
+        # As people write it for Nsight Systems exports.
+        check.same(query("SELECT globalTid & 0xffffff, value, start, end, returnValue FROM CUPTI_ACTIVITY_KIND_RUNTIME"
+                         " JOIN StringIds ON id = nameId"),
+                   [(int(c["tid"]), c["name"], int(c["begin_ns"]), int(c["end_ns"]), int(c["result"]))
+                    for c in tables["calls"]], "sqlite: calls")
+        check.same(query("SELECT mangled.value, k.deviceId, k.streamId, k.start, k.end FROM CUPTI_ACTIVITY_KIND_KERNEL k"
+                         " JOIN StringIds mangled ON mangled.id = k.mangledName"
+                         " JOIN CUPTI_ACTIVITY_KIND_RUNTIME r ON r.correlationId = k.correlationId"
+                         " AND r.globalTid / 0x1000000 = k.globalPid / 0x1000000 AND r.eventClass = 0"),
+                   [(o["name"], int(o["device"]), int(o["stream"]), int(o["start_ns"]), int(o["end_ns"]))
+                    for o in shown(tables["ops"]) if o["kind"] in ("kernel", "comm")], "sqlite: kernels",
+                   may_be_empty=True)
+        check.same(query("SELECT copyKind, bytes, start, end FROM CUPTI_ACTIVITY_KIND_MEMCPY"),
+                   [(COPIES[o["kind"]][1], int(o["bytes"]), int(o["start_ns"]), int(o["end_ns"]))
+                    for o in shown(tables["ops"]) if o["kind"] in COPIES], "sqlite: copies",
+                   may_be_empty=True)
+        check.same(query("SELECT step, start, end, warmup FROM GPUWITNESS_STEPS"),
+                   [tuple(int(s[c]) for c in ("step", "begin_ns", "end_ns", "warmup")) for s in tables["steps"]],
+                   "sqlite: steps")
+        check.same(query("SELECT class, start, end FROM GPUWITNESS_GAPS"),
+                   [(g["class"], int(g["begin_ns"]), int(g["end_ns"])) for g in tables["gaps"]], "sqlite: idle time")
+        check.expect(query("SELECT name FROM TARGET_INFO_GPU WHERE totalMemory > 0"), "sqlite: devices")
+        graphs = sum(o["kind"] == "graph" for o in shown(tables["ops"]))
+        check.expect(query("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE") == [(graphs,)], "sqlite: graphs")
+
+
+def check_jsonl(check, path, tables):
+    lines = collections.defaultdict(list)
+    for line in path.read_text().splitlines():
+        entry = json.loads(line)
+        lines[entry["type"]].append(entry)
+    text = lambda value: "" if value is None else str(int(value) if isinstance(value, bool) else value)
+    for kind, name in (("call", "calls"), ("op", "ops"), ("step", "steps"), ("gap", "gaps")):
+        columns = [c for c in tables[name][0] if c != "name" or kind == "call"]
+        entries = [e for e in lines[kind] if e.get("kind") != "host"]
+        check.same([tuple(text(e[c]) for c in columns) for e in entries],
+                   [tuple(row[c] for c in columns) for row in tables[name]], f"jsonl: {name}")
+    for cell in lines["budget"]:
+        step = next(s for s in lines["step"] if (s["process"], s["step"]) == (cell["process"], cell["step"]))
+        check.expect(sum(cell["ns"].values()) == step["end_ns"] - step["begin_ns"], "jsonl: a budget's sum")
+    check.expect(len(lines["run"]) == 1 and lines["device"] and lines["thread"] and lines["budget"], "jsonl: context")
+
+
+def report(check, path):
+    return json.loads(check.run("report", "--json", path).stdout)
+
+
+def check_round_trip(check, run, path, what):
+    """Steps and budget of the imported file. What a format cannot say is known: whether a thread was on the CPU, and
+    that a kernel waits for another stream's event."""
+    ours, theirs = report(check, run), report(check, path)
+    check.expect(theirs["steps"]["count"] == ours["steps"]["count"] and
+                 abs(theirs["steps"]["median_ms"] - ours["steps"]["median_ms"]) < 1e-6,
+                 f"{what}: steps {theirs['steps']} instead of {ours['steps']}")
+    merged = {"idle_blocked": "idle_host", "idle_dependency": "idle_latency"}
+    sums = []
+    for budget in (ours["budget_ms"], theirs["budget_ms"]):
+        sums.append(collections.Counter())
+        for name, ms in budget.items():
+            sums[-1][merged.get(name, name)] += ms
+    for name in set(sums[0]) | set(sums[1]):
+        check.expect(abs(sums[0][name] - sums[1][name]) < 2e-6, f"{what}: {name} is {sums[1][name]} instead of {sums[0][name]}")
+
+
+def check_failures(check, run):
+    for kind in FORMATS:
+        for target, reason in (("/dev/full", "No space left on device"),
+                               (check.folder / "missing" / "file", "No such file or directory")):
+            if kind == "sqlite" and target == "/dev/full":
+                continue  # a database needs a regular file
+            result = check.run("export", "--format", kind, "-o", target, run)
+            check.expect(result.returncode == 1 and result.stderr.count("\n") == 1 and reason in result.stderr,
+                         f"{kind} to {target}: {result.returncode} {result.stderr!r}")
+    # A file that may not grow: what is there of it is taken away again.
+    for kind in FORMATS:
+        target = check.folder / f"limited.{kind}"
+        result = subprocess.run(["sh", "-c", 'ulimit -f 8; trap "" XFSZ; exec "$@"', "sh", check.gpuwitness, "export",
+                                 "--format", kind, "-o", target, run], capture_output=True, text=True, check=False)
+        check.expect(result.returncode == 1 and result.stderr.count("\n") == 1 and not target.exists(),
+                     f"{kind} beyond the file size limit: {result.returncode} {result.stderr!r} {target.exists()}")
+    result = check.run("export", "--format", "perfeto", "-o", "x", run)
+    check.expect(result.returncode == 2 and "perfetto" in result.stderr, "a misspelt format")
+
+
+def main():
+    gpuwitness, examples = sys.argv[1], pathlib.Path(sys.argv[2])
+    with tempfile.TemporaryDirectory(prefix="gw-export-") as name:
+        check = Check(gpuwitness, pathlib.Path(name))
+        for program in ("train_loop", "graph_loop"):
+            run = check.folder / program
+            recorded = check.run("record", "-q", "--simgpu", "-o", run, "--", examples / program)
+            check.expect(recorded.returncode == 0, recorded.stderr)
+            check.run("export", "-o", check.folder / "csv", run)
+            tables = {t: table(check.folder / "csv" / f"{t}.csv") for t in ("calls", "ops", "steps", "gaps")}
+            for kind in FORMATS:
+                path = check.folder / f"{program}.{kind}"
+                path.write_text("replaced")
+                result = check.run("export", "--format", kind, "-o", path, run)
+                check.expect(result.returncode == 0 and not result.stderr, f"{kind}: {result.stderr}")
+                globals()[f"check_{kind}"](check, path, tables)
+            for kind in ("chrome", "sqlite"):
+                check_round_trip(check, run, check.folder / f"{program}.{kind}", f"{program}, {kind} read back")
+            print(f"{program}: {len(tables['calls'])} calls, {len(tables['ops'])} operations, "
+                  f"{len(tables['steps'])} steps, {len(tables['gaps'])} gaps compared in {len(FORMATS)} formats")
+        check_failures(check, run)
+    return 1 if check.faults else 0
+
+
+sys.exit(main())
