@@ -30,6 +30,7 @@ struct gw_notes {
 };
 
 struct gw_stream;
+struct gw_call;
 
 // State of one thread. Lies in the shim's static thread-local storage, zeroed at thread start; its contents are the
 // tracer's.
@@ -53,7 +54,8 @@ struct gw_thread {
         const struct gw_stream *stream;
     } streams[4]; // the streams used last
     uint32_t streams_generation;
-    uint64_t context; // whose default streams the cache above names
+    uint64_t context;      // whose default streams the cache above names
+    struct gw_call *timed; // the driver's call in progress that is to be timed; NULL: none
     sigset_t fork_signals;
 };
 

@@ -71,10 +71,6 @@ static int check_request(struct recording *recording)
                     program);
         return status;
     }
-    if (strcmp(recording->options.gpu_timing, "cupti") == 0) {
-        gw_complain(recording->command, "--gpu-timing=cupti is not available in this version; use events");
-        return GW_STATUS_CANNOT_RECORD;
-    }
     int result = gw_paths_find(&recording->paths);
     if (result != 0 || recording->paths.shim[0] == '\0') {
         gw_complain(recording->command,

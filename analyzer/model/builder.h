@@ -24,6 +24,11 @@ struct gw_origin {
     uint64_t since_ns; /* its first CUDA call; 0 when that is not known */
 };
 
+/* A gpu_node record, and the one of the same launch before it. */
+struct gw_node_link {
+    uint32_t reference, before; /* GW_NONE: none */
+};
+
 struct gw_builder {
     struct gw_model *model;
     const struct gw_model_input *inputs;
@@ -45,6 +50,9 @@ struct gw_builder {
     size_t blocks_count;
     struct gw_map timings; /* call id, process << 8 | op index → reference to its gpu_op record; taken ones: GW_NONE */
     size_t timings_left;   /* not taken */
+    struct gw_map nodes;   /* the same keys → last of the launch's gpu_node records in node_links */
+    struct gw_node_link *node_links;
+    size_t node_links_count;
     struct gw_error *error;
 };
 
@@ -92,6 +100,16 @@ int gw_build_timings(struct gw_builder *builder);
 /* Adds the operation that the call enqueued; record is the call's. outer_call: index or GW_NONE. The model's ops have
  * room. */
 int gw_builder_add_op(struct gw_builder *builder, uint32_t call, uint32_t outer_call, const struct gw_record *record);
+
+/* nodes.c. Before the calls: the nodes of each graph launch. */
+int gw_build_nodes(struct gw_builder *builder);
+
+/* Adds an operation like `launch`, which is the whole replay's, for each of its nodes that was timed; key: as in
+ * timings. Returns how many. The model's ops have room. */
+size_t gw_builder_add_nodes(struct gw_builder *builder, const struct gw_op *launch, uint64_t call_id, uint64_t key);
+
+/* GW_OP_* of a copy, by its enum gw_copy_direction. */
+uint8_t gw_builder_copy_kind(uint8_t direction);
 
 /* After the calls: operations whose call was lost, stream_ops, process_ops. */
 int gw_build_op_lists(struct gw_builder *builder);

@@ -379,7 +379,7 @@ int gw_build_calls(struct gw_builder *builder)
     }
     outer_first(self.items, self.count);
     model->calls = malloc((self.count + 1) * sizeof(*model->calls));
-    model->ops = malloc((op_count + builder->timings.count + 1) * sizeof(*model->ops));
+    model->ops = malloc((op_count + builder->timings.count + builder->node_links_count + 1) * sizeof(*model->ops));
     self.last_outer = malloc((model->threads_count + 1) * sizeof(*self.last_outer));
     if (!model->calls || !model->ops || !self.last_outer) {
         status = -ENOMEM;

@@ -382,14 +382,15 @@ int gw_build_context(struct gw_builder *builder)
 
 void gw_builder_clear(struct gw_builder *builder)
 {
-    struct gw_map *const maps[] = {&builder->processes, &builder->threads,     &builder->tids,
-                                   &builder->devices,   &builder->stream_keys, &builder->handles,
-                                   &builder->functions, &builder->names,       &builder->timings};
+    struct gw_map *const maps[] = {&builder->processes,   &builder->threads, &builder->tids,      &builder->devices,
+                                   &builder->stream_keys, &builder->handles, &builder->functions, &builder->names,
+                                   &builder->timings,     &builder->nodes};
     for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
         gw_map_clear(maps[i]);
     }
     free(builder->origins);
     free(builder->versions);
+    free(builder->node_links);
     free(builder->blocks);
     free(builder->function_ids);
 }

@@ -33,8 +33,12 @@ int gw_build_timings(struct gw_builder *builder)
 
 uint32_t gw_builder_op_device(const struct gw_builder *builder, uint32_t process, const struct gw_record *record)
 {
-    const uint32_t *timing = gw_map_find(&builder->timings, record->call,
-                                         timing_key(process, GW_SITE_FLAGS(record->site) & GW_SITE_OP_INDEX));
+    uint64_t key = timing_key(process, GW_SITE_FLAGS(record->site) & GW_SITE_OP_INDEX);
+    const uint32_t *timing = gw_map_find(&builder->timings, record->call, key);
+    const uint32_t *node = timing ? NULL : gw_map_find(&builder->nodes, record->call, key);
+    if (node) {
+        return GW_WHERE_DEVICE(gw_builder_record(builder, builder->node_links[*node].reference)->site);
+    }
     return timing && *timing != GW_NONE ? GW_WHERE_DEVICE(gw_builder_record(builder, *timing)->site) : GW_NONE;
 }
 
@@ -44,7 +48,7 @@ uint8_t gw_builder_kernel_kind(const struct gw_model *model, uint32_t name)
     return strncmp(text, "ncclDevKernel", 13) == 0 || strncmp(text, "ncclKernel", 10) == 0 ? GW_OP_COMM : GW_OP_KERNEL;
 }
 
-static uint8_t kind_of_copy(uint8_t direction)
+uint8_t gw_builder_copy_kind(uint8_t direction)
 {
     switch ((enum gw_copy_direction)direction) {
     case GW_COPY_H2D:
@@ -97,7 +101,7 @@ int gw_builder_add_op(struct gw_builder *builder, uint32_t call_index, uint32_t 
     case GW_DETAIL_COPY:
         op.stream = model->copies[call->detail].stream;
         op.size_bytes = model->copies[call->detail].size_bytes;
-        op.kind = kind_of_copy(model->copies[call->detail].direction);
+        op.kind = gw_builder_copy_kind(model->copies[call->detail].direction);
         break;
     case GW_DETAIL_MEMSET:
         op.stream = model->memsets[call->detail].stream;
@@ -117,8 +121,8 @@ int gw_builder_add_op(struct gw_builder *builder, uint32_t call_index, uint32_t 
     case GW_DETAIL_MODULE:
         break;
     }
-    uint32_t *timing = gw_map_find(&builder->timings, record->call,
-                                   timing_key(process, GW_SITE_FLAGS(record->site) & GW_SITE_OP_INDEX));
+    uint64_t key = timing_key(process, GW_SITE_FLAGS(record->site) & GW_SITE_OP_INDEX);
+    uint32_t *timing = gw_map_find(&builder->timings, record->call, key);
     if (timing && *timing != GW_NONE) {
         set_times(builder, &op, *timing);
         *timing = GW_NONE;
@@ -130,7 +134,9 @@ int gw_builder_add_op(struct gw_builder *builder, uint32_t call_index, uint32_t 
             return -ENOMEM;
         }
     }
-    model->ops[model->ops_count++] = op;
+    if (op.kind != GW_OP_GRAPH || gw_builder_add_nodes(builder, &op, record->call, key) == 0) {
+        model->ops[model->ops_count++] = op;
+    }
     return 0;
 }
 

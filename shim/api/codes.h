@@ -35,6 +35,8 @@
 #define GW_GPU_OP_START_SHARED                                                                                         \
     0x01u /* start is the end of the operation before it on the stream, not a reading of its own */
 
+/* gpu_node.where is the same, but its flags are enum gw_copy_direction for a copy. */
+
 enum gw_gpu_op_kind {
     GW_GPU_OP_KERNEL = 0,
     GW_GPU_OP_MEMSET = 1,

@@ -128,6 +128,22 @@ LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, gpu_op,
                                                                lttng_ust_field_integer(uint64_t, end, end)
                                                                    lttng_ust_field_integer(uint32_t, error, error)))
 
+/* One operation of a graph's launch, where its nodes are timed; the launch has no gpu_op then. where as in gpu_op, with the
+ * node's own kind, the launch's op index, and a copy's enum gw_copy_direction as flags. node: unique within the graph. what: a
+ * kernel's handle, which stands for its name alone and is announced by a function event; else the bytes. */
+LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, gpu_node,
+                           LTTNG_UST_TP_ARGS(uint64_t, call, uint64_t, where, uint64_t, stream, uint64_t, start,
+                                             uint64_t, end, uint32_t, error, uint64_t, node, uint64_t, what),
+                           LTTNG_UST_TP_FIELDS(
+                               lttng_ust_field_integer(uint64_t, call, call)
+                                   lttng_ust_field_integer(uint64_t, where, where)
+                                       lttng_ust_field_integer(uint64_t, stream, stream)
+                                           lttng_ust_field_integer(uint64_t, start, start)
+                                               lttng_ust_field_integer(uint64_t, end, end)
+                                                   lttng_ust_field_integer(uint32_t, error, error)
+                                                       lttng_ust_field_integer(uint64_t, node, node)
+                                                           lttng_ust_field_integer(uint64_t, what, what)))
+
 /* One calibration of a device's clock against CLOCK_MONOTONIC: device time 0 of the timing epoch is host ns; floor: the
  * shortest interval the backend can tell from nothing. backend: enum gw_timing_backend. */
 LTTNG_UST_TRACEPOINT_EVENT(

@@ -28,6 +28,7 @@ static const struct {
     {"cuStreamBeginCaptureToGraph", GW_ACTION_CAPTURE_BEGIN},
     {"cuStreamEndCapture", GW_ACTION_CAPTURE_END},
     {"cuCtxCreate", GW_ACTION_CONTEXT_NEW},
+    {"cuDevicePrimaryCtxRetain", GW_ACTION_CONTEXT_RETAIN},
     {"cuCtxDestroy", GW_ACTION_CONTEXT_END},
     {"cuCtxDetach", GW_ACTION_CONTEXT_END},
     {"cuDevicePrimaryCtxReset", GW_ACTION_CONTEXT_END},
@@ -69,8 +70,19 @@ static void begin_operation(struct gw_thread *thread, struct gw_call *call, cons
     if (thread->op_index < GW_SITE_OP_INDEX)
         thread->op_index++;
     call->flags |= thread->op_index;
-    if (gw_tracer.timing && call->stream)
-        call->op = gw_tracer.timing->before(call->stream);
+    const struct gw_timing_ops *timing = __atomic_load_n(&gw_tracer.timing, __ATOMIC_ACQUIRE);
+    if (timing && call->stream) {
+        thread->timed = call;
+        call->op = timing->before(call->stream);
+    }
+}
+
+static void prepare_timing(void)
+{
+    const struct gw_timing_ops *timing = __atomic_load_n(&gw_tracer.timing, __ATOMIC_ACQUIRE);
+
+    if (timing && timing->prepare)
+        timing->prepare();
 }
 
 bool gw_call_begin(struct gw_thread *thread, struct gw_call *call, unsigned function, const uint64_t *words)
@@ -100,6 +112,8 @@ bool gw_call_begin(struct gw_thread *thread, struct gw_call *call, unsigned func
         begin_operation(thread, call, info, words);
     else if (__builtin_expect(info->action == GW_ACTION_CONTEXT_END, 0) && gw_tracer.timing)
         gw_tracer.timing->pause();
+    else if (__builtin_expect(info->action == GW_ACTION_CONTEXT_NEW || info->action == GW_ACTION_CONTEXT_RETAIN, 0))
+        prepare_timing();
     else if (__builtin_expect(info->action == GW_ACTION_CAPTURE_BEGIN, 0))
         __atomic_fetch_add(&gw_tracer.captures, 1, __ATOMIC_RELAXED);
 
@@ -150,6 +164,8 @@ static void act(struct gw_thread *thread, const struct gw_call *call, enum gw_ac
         if (result == 0 && words[0])
             gw_context_created(*(const uint64_t *)words[0]);
         break;
+    case GW_ACTION_CONTEXT_RETAIN:
+        break;
     case GW_ACTION_CONTEXT_END:
         gw_contexts_ended(call->function, words[0], result);
         if (gw_tracer.timing)
@@ -169,6 +185,7 @@ void gw_call_end(struct gw_thread *thread, struct gw_call *call, const uint64_t 
     int saved_errno = errno;
 
     thread->busy = 1;
+    thread->timed = NULL;
     if (__builtin_expect(info->action != GW_ACTION_NONE, 0))
         act(thread, call, info->action, words, result);
     if (result != 0 && info->driver_op && (call->flags & GW_SITE_OP_INDEX)) {
@@ -249,7 +266,9 @@ const struct gw_sink *gw_tracer_start(const struct gw_host *host)
     gw_tracer.hash = !hash || strcmp(hash, "sample") == 0 ? GW_HASH_SAMPLE
                      : strcmp(hash, "full") == 0          ? GW_HASH_FULL
                                                           : GW_HASH_OFF;
-    if (!timing || strcmp(timing, "off") != 0)
+    if (timing && strcmp(timing, "cupti") == 0)
+        gw_tracer.timing = gw_timing_cupti_start();
+    else if (!timing || strcmp(timing, "off") != 0)
         gw_tracer.timing = gw_timing_events_start();
     fill_info();
     gw_fork_init();

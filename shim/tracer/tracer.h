@@ -29,6 +29,7 @@ enum gw_action {
     GW_ACTION_CAPTURE_BEGIN,
     GW_ACTION_CAPTURE_END,
     GW_ACTION_CONTEXT_NEW,
+    GW_ACTION_CONTEXT_RETAIN,
     GW_ACTION_CONTEXT_END,
     GW_ACTION_NAMED_FUNCTION,     // (out function, owner, name)
     GW_ACTION_FUNCTION_OF_KERNEL, // (out function, kernel)

@@ -118,7 +118,8 @@ void tables_add_truth(struct tables *tables, const char *path, uint32_t process)
             op->start_ns = number(fields[7]);
             op->end_ns = number(fields[8]);
             op->timed = true;
-            op->in_graph = number(fields[9]) != 0;
+            op->graph_node = number(fields[9]);
+            op->in_graph = op->graph_node != 0;
         } else {
             die(path, "a line is neither a call nor an operation");
         }
@@ -207,6 +208,7 @@ void tables_add_export(struct tables *tables, const char *folder)
         op->start_ns = number(fields[7]);
         op->end_ns = number(fields[8]);
         op->timed = *fields[7] != '\0';
+        op->graph_node = number(fields[9]);
         op->in_graph = strcmp(op->kind, "graph") == 0;
         const struct call_row *call = find_call(tables, op->process, number(fields[6]));
         op->submit_ns = call ? call->begin_ns : op->start_ns;

@@ -23,7 +23,8 @@ struct op_row {
     uint64_t start_ns, end_ns, bytes;
     uint64_t error_ns; /* how far off the model says its times may be */
     uint32_t process, device, stream;
-    bool timed, in_graph;
+    uint64_t graph_node;  /* 0: none */
+    bool timed, in_graph; /* in the truth: it is a node; exported: it is all of a replay */
     char kind[8];
     char name[256]; /* cut: names are compared as far as they go */
 };
