@@ -21,6 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define KEPT "kept"
+
 static int copy_file(const char *from, const char *to)
 {
     struct stat status;
@@ -114,6 +116,42 @@ static int merge(const char *from, const char *to, enum part part, int *count)
     return result;
 }
 
+static int link_tree(const char *from, const char *to)
+{
+    int result = 0;
+    DIR *folder = opendir(from);
+    if (folder == NULL)
+        return -errno;
+    if (mkdir(to, 0700) != 0)
+        result = -errno;
+    struct dirent *entry;
+    while (result == 0 && (entry = readdir(folder)) != NULL) {
+        char source[PATH_MAX], target[PATH_MAX];
+        struct stat status;
+        if (entry->d_name[0] == '.')
+            continue;
+        if (snprintf(source, sizeof(source), "%s/%s", from, entry->d_name) >= (int)sizeof(source) ||
+            snprintf(target, sizeof(target), "%s/%s", to, entry->d_name) >= (int)sizeof(target))
+            result = -ENAMETOOLONG;
+        else if (lstat(source, &status) == 0 && S_ISDIR(status.st_mode))
+            result = link_tree(source, target);
+        else if (link(source, target) != 0)
+            result = -errno;
+    }
+    closedir(folder);
+    return result;
+}
+
+int gw_keep_buffers(const char *buffers_path)
+{
+    char kept[PATH_MAX], from[PATH_MAX], to[PATH_MAX];
+    if (snprintf(kept, sizeof(kept), "%s/" KEPT, buffers_path) >= (int)sizeof(kept) ||
+        snprintf(from, sizeof(from), "%s/ust", buffers_path) >= (int)sizeof(from) ||
+        snprintf(to, sizeof(to), "%s/ust", kept) >= (int)sizeof(to))
+        return -ENAMETOOLONG;
+    return mkdir(kept, 0700) != 0 ? -errno : link_tree(from, to);
+}
+
 /* The chunk that a rotated recording was writing lies in a folder of its own. */
 static int merge_chunk_metadata(const char *from, const char *trace_path)
 {
@@ -136,9 +174,11 @@ static int merge_chunk_metadata(const char *from, const char *trace_path)
 
 int gw_recover_buffers(const char *buffers_path, const char *trace_path, bool whole)
 {
-    char output[PATH_MAX];
+    char output[PATH_MAX], kept[PATH_MAX];
     if (access(buffers_path, R_OK | X_OK) != 0)
         return -errno;
+    bool has_kept =
+        snprintf(kept, sizeof(kept), "%s/" KEPT, buffers_path) < (int)sizeof(kept) && access(kept, X_OK) == 0;
     /* Not below the trace: its disk may be full. */
     if (snprintf(output, sizeof(output), "%s.recovered", buffers_path) >= (int)sizeof(output))
         return -ENAMETOOLONG;
@@ -147,7 +187,7 @@ int gw_recover_buffers(const char *buffers_path, const char *trace_path, bool wh
         return -errno;
     gw_packets_trim(trace_path);
     int count = 0;
-    int result = run_lttng_crash(buffers_path, output);
+    int result = run_lttng_crash(has_kept ? kept : buffers_path, output);
     /* Even when a buffer is damaged, what came out of the others counts. */
     if (access(output, F_OK) == 0) {
         int streams = merge(output, trace_path, STREAMS, &count);

@@ -12,6 +12,12 @@
  */
 int gw_recover_buffers(const char *buffers_path, const char *trace_path, bool whole);
 
+/*
+ * Gives the files of the buffers second names, from which they are recovered: the consumer removes the first ones when
+ * its session daemon dies, and takes what a flight recorder holds with them. Returns 0 or -errno.
+ */
+int gw_keep_buffers(const char *buffers_path);
+
 /* True when there are streams below `trace_path` and each has its metadata beside it. */
 bool gw_trace_has_metadata(const char *trace_path);
 

@@ -49,16 +49,6 @@ class Space(Recorded):
 
 
 class Killed(Recorded):
-    def keeper_of(self, process):
-        (keeper,) = [pid for pid in descendants(process.pid) if "gpuwitness-session" in processes().get(pid, "")]
-        return keeper
-
-    def clear_home_later(self, pid):
-        """A killed session process leaves its sockets' directory."""
-        environment = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-        (home,) = [entry[11:].decode() for entry in environment if entry.startswith(b"LTTNG_HOME=")]
-        self.addCleanup(shutil.rmtree, home, ignore_errors=True)
-
     def kill_ticker(self, pids):
         for pid in pids:
             if TICKER in processes().get(pid, ""):
@@ -80,15 +70,9 @@ class Killed(Recorded):
 
     def test_everything(self):
         process = self.start_ticker(1000)
-        below = descendants(process.pid)
-        self.clear_home_later(self.keeper_of(process))
         self.assertEqual(subprocess.run([RECOVER_RUN, self.run_dir], capture_output=True, text=True).stdout,
                          "Device or resource busy\n")
-        for pid in [process.pid, *below]:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        process.wait(PATIENCE_S)
-        wait_until(lambda: not any(pid in processes() for pid in below), "all are gone")
+        self.kill_everything(process)
         self.assertFalse(self.info()["complete"])
         done = subprocess.run([RECOVER_RUN, self.run_dir], capture_output=True, text=True)
         self.assertEqual(done.stdout, "readable\n")
@@ -106,11 +90,7 @@ class Killed(Recorded):
         process = self.start(str(example), "--steps", "1000000", options=("-q", "--simgpu"))
         for _ in range(4):
             self.assertTrue(process.stdout.readline())
-        self.clear_home_later(self.keeper_of(process))
-        for pid in [process.pid, *descendants(process.pid)]:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        process.wait(PATIENCE_S)
+        self.kill_everything(process)
         done = subprocess.run([GPUWITNESS, "report", "--json", self.run_dir], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         json.loads(done.stdout)

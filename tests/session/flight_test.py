@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 from csv import DictReader
@@ -12,6 +11,7 @@ from csv import DictReader
 from harness import GPUWITNESS, PATIENCE_S, RECOVER_RUN, TICKER, Recorded, descendants, main, processes, wait_until
 
 EXAMPLE = pathlib.Path(GPUWITNESS).parent.parent / "examples" / "train_loop"
+CPU = str(min(os.sched_getaffinity(0)))
 OPTIONS = ("-q", "--flight-recorder=10s")
 
 
@@ -37,7 +37,7 @@ class FlightRecorder(Recorded):
         self.assertEqual(self.numbers(), list(range(1000)))
 
     def test_the_last_events(self):
-        done = self.record("taskset", "-c", "0", TICKER, "100000", options=(*OPTIONS, "--buffer-size=64K"))
+        done = self.record("taskset", "-c", CPU, TICKER, "100000", options=(*OPTIONS, "--buffer-size=64K"))
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         numbers = self.numbers()
         self.assertGreater(len(numbers), 1000)
@@ -65,23 +65,31 @@ class FlightRecorder(Recorded):
 
     def test_everything_killed(self):
         process = self.start_ticker(1000, options=OPTIONS)
-        below = descendants(process.pid)
-        (keeper,) = [pid for pid in below if "gpuwitness-session" in processes().get(pid, "")]
-        environment = pathlib.Path(f"/proc/{keeper}/environ").read_bytes().split(b"\0")
-        (home,) = [entry[11:].decode() for entry in environment if entry.startswith(b"LTTNG_HOME=")]
-        self.addCleanup(shutil.rmtree, home, ignore_errors=True)
-        for pid in [process.pid, *below]:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        process.wait(PATIENCE_S)
-        wait_until(lambda: not any(pid in processes() for pid in below), "all are gone")
+        self.kill_everything(process)
         done = subprocess.run([RECOVER_RUN, self.run_dir], capture_output=True, text=True)
         self.assertEqual(done.stdout, "readable\n")
         self.assertEqual(self.numbers(), list(range(1000)))
 
+    def test_session_daemon_killed(self):
+        """Its consumer then tears the buffers down."""
+        process = self.start_ticker(1000, options=OPTIONS)
+        below = descendants(process.pid)
+        for pid in below:
+            if "lttng-sessiond" in processes().get(pid, ""):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+        daemons = [pid for pid in below if "lttng-" in processes().get(pid, "")]
+        wait_until(lambda: not any("lttng-" in processes().get(pid, "") for pid in daemons), "the consumer is gone, too")
+        process.terminate()
+        out, err = process.communicate(timeout=PATIENCE_S)
+        self.assertEqual(process.returncode, 40)
+        self.assertIn("did not end properly", err)
+        self.assertEqual(self.numbers()[:1000], list(range(1000)))
+        self.assertFalse(pathlib.Path(self.info()["buffers"]["path"]).exists())
+
     def test_program(self):
         """What a program said of itself long ago is there; what was overwritten is no loss, and in no step."""
-        process = self.start("stdbuf", "-oL", str(EXAMPLE), "--steps", "1000",
+        process = self.start("taskset", "-c", CPU, "stdbuf", "-oL", str(EXAMPLE), "--steps", "1000",
                              options=(*OPTIONS, "--simgpu", "--buffer-size=512K"))
         for _ in range(50):
             self.assertTrue(process.stdout.readline())

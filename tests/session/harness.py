@@ -96,6 +96,26 @@ class Recorded(unittest.TestCase):
         self.assertEqual(process.stdout.readline(), "ready\n", "the ticker starts")
         return process
 
+    def keeper_of(self, process):
+        (keeper,) = [pid for pid in descendants(process.pid) if "gpuwitness-session" in processes().get(pid, "")]
+        return keeper
+
+    def clear_home_later(self, pid):
+        """A killed session process leaves its sockets' directory."""
+        environment = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        (home,) = [entry[11:].decode() for entry in environment if entry.startswith(b"LTTNG_HOME=")]
+        self.addCleanup(shutil.rmtree, home, ignore_errors=True)
+
+    def kill_everything(self, process):
+        """The recorder, its daemons and the program, as when a machine's memory runs out."""
+        below = descendants(process.pid)
+        self.clear_home_later(self.keeper_of(process))
+        for pid in [process.pid, *below]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        process.wait(PATIENCE_S)
+        wait_until(lambda: not any(pid in processes() for pid in below), "all are gone")
+
     def info(self, run=None):
         return json.loads(((run or self.run_dir) / "run.json").read_text())
 

@@ -1,15 +1,11 @@
 #!/usr/bin/env python3
 """Runs `gpuwitness record --rotate`: the trace lies in chunks, of which old ones may be removed."""
-import contextlib
 import json
-import os
 import pathlib
-import shutil
-import signal
 import subprocess
 from csv import DictReader
 
-from harness import GPUWITNESS, PATIENCE_S, RECOVER_RUN, TICKER, Recorded, descendants, main, processes, wait_until
+from harness import GPUWITNESS, PATIENCE_S, RECOVER_RUN, TICKER, Recorded, main
 
 EXAMPLE = pathlib.Path(GPUWITNESS).parent.parent / "examples" / "train_loop"
 
@@ -28,7 +24,7 @@ class Rotation(Recorded):
 
     def start_ticks(self, count, *options):
         process = subprocess.Popen(self.command("sh", "-c", f"while read go; do {TICKER} {count}; echo done; done",
-                                                options=("-q", "--buffer-size=64K", *options)),
+                                                options=("-q", *options)),
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.strays.append(process)
         return process
@@ -48,7 +44,7 @@ class Rotation(Recorded):
         self.assertEqual(self.info()["removed"], {"chunks": 0, "bytes": 0})
 
     def test_disk_is_bounded(self):
-        process = self.start_ticks(100000, "--rotate=1M", "--keep=2")
+        process = self.start_ticks(100000, "--rotate=1M", "--keep=2", "--buffer-size=64K")
         self.tick(process)
         while self.info().get("removed", {"chunks": 0})["chunks"] < 3:
             self.tick(process)
@@ -85,16 +81,7 @@ class Rotation(Recorded):
             self.tick(process)
             rounds += 1
         self.tick(process)
-        below = descendants(process.pid)
-        (keeper,) = [pid for pid in below if "gpuwitness-session" in processes().get(pid, "")]
-        environment = pathlib.Path(f"/proc/{keeper}/environ").read_bytes().split(b"\0")
-        (home,) = [entry[11:].decode() for entry in environment if entry.startswith(b"LTTNG_HOME=")]
-        self.addCleanup(shutil.rmtree, home, ignore_errors=True)
-        for pid in [process.pid, *below]:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        process.wait(PATIENCE_S)
-        wait_until(lambda: not any(pid in processes() for pid in below), "all are gone")
+        self.kill_everything(process)
         done = subprocess.run([RECOVER_RUN, self.run_dir], capture_output=True, text=True)
         self.assertEqual(done.stdout, "readable\n")
         self.assertGreaterEqual(self.events(), 1000 * rounds)

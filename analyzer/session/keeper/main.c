@@ -107,6 +107,10 @@ static int begin(struct recording *recording, char *ret_error, size_t error_size
                  recording->buffers);
         return -EIO;
     }
+    if (mode->ring && gw_keep_buffers(recording->buffers) != 0) {
+        snprintf(ret_error, error_size, "the buffers in %s cannot be given second names", recording->buffers);
+        return -EIO;
+    }
     /* Only now: the buffers are made for channels that are on. */
     recording->control = gw_control_create(recording->run, mode, recording->tracing);
     if (recording->control == NULL) {
