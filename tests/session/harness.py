@@ -69,8 +69,10 @@ class Recorded(unittest.TestCase):
 
     def tearDown(self):
         for process in self.strays:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
+            if process.poll() is None: # a test failed half-way: the program too, it holds the pipes open
+                for pid in [process.pid, *descendants(process.pid)]:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
             process.communicate()
         failed = any(problem for test, problem in self._outcome.result.failures + self._outcome.result.errors
                      if test is self)

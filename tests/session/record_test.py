@@ -234,7 +234,8 @@ class Signals(Recorded):
         self.assertEqual(self.info()["problems"], [])
 
     def test_stop_and_continue(self):
-        process = self.start_ticker(1)
+        # In a group of its own: SIGTSTP stops nothing in an orphaned one, which CI may run this in.
+        process = self.start_ticker(1, preexec_fn=os.setpgrp)
         child = max(pid for pid in descendants(process.pid) if TICKER in processes().get(pid, ""))
         state = lambda pid: pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
         process.send_signal(signal.SIGTSTP)
