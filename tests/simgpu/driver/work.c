@@ -6,6 +6,7 @@
 #include "tests/simgpu/driver/array.h"
 #include "tests/simgpu/driver/internal.h"
 #include "tests/simgpu/driver/ranges.h"
+#include "tests/simgpu/engine/external.h"
 
 // A copy from pageable memory up to this size is staged at once and does not block; as documented.
 #define STAGED_BYTES 65536u
@@ -45,6 +46,10 @@ CUresult work_kernel(struct work *work, CUfunction function, const unsigned grid
                                      .block = {block[0], block[1], block[2]},
                                      .shared_bytes = shared_bytes,
                                      .context = context_current()}};
+    if (sim_thread.next_kernel) {
+        work->kernel.external = *sim_thread.next_kernel;
+        sim_thread.next_kernel = NULL;
+    }
     if (function->is_spin) {
         const void *first = parameters ? parameters[0] : NULL;
         for (void **item = extra; item && item[0] != CU_LAUNCH_PARAM_END; item += 2) {
@@ -293,6 +298,10 @@ static void plan_kernel(struct op *op, const struct kernel_work *kernel)
     else if (function->fixed_ns >= 0)
         duration_ns = function->fixed_ns;
     op->name = function->name;
+    if (kernel->external.submit) {
+        external_attach(op, &kernel->external);
+        return;
+    }
     op->engine = ENGINE_COMPUTE;
     op->units = needed_sms < sms ? (unsigned)needed_sms : (unsigned)sms;
     op->duration_ns = (uint64_t)(duration_ns * op->device->slowdown);

@@ -3,6 +3,7 @@
 #define GW_SIMGPU_WORK_H
 
 #include "tests/simgpu/driver/driver.h"
+#include "tests/simgpu/external.h"
 
 // Functions, and kernels of libraries, which are the same objects here.
 struct CUfunc_st {
@@ -22,6 +23,7 @@ struct kernel_work {
     unsigned grid[3], block[3], shared_bytes;
     uint64_t spin_ns; // first argument of a spin kernel
     CUcontext context;
+    struct simgpu_external external; // without `submit`: an ordinary kernel
 };
 
 struct copy_work {

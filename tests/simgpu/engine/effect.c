@@ -93,7 +93,7 @@ static void ring_grow(void)
 
 uint64_t effect_start(const struct effect *effect)
 {
-    const size_t bytes = effect->type == EFFECT_CALL ? 0 : effect->width_bytes * effect->height * effect->depth;
+    const size_t bytes = effect->width_bytes * effect->height * effect->depth;
     pthread_mutex_lock(&lock);
     if (done == pushed && (bytes <= INLINE_BYTES || (!worker_runs && !worker_start()))) {
         effect_run(effect);

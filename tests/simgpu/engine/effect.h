@@ -19,7 +19,8 @@ struct effect {
     size_t width_bytes, height, depth;         // of the box
     uint32_t value;                            // FILL
     unsigned value_bytes;                      // FILL: 1, 2 or 4
-    void (*call)(void *argument, size_t size); // CALL, with `to` and `width_bytes`; takes no engine lock
+    void (*call)(void *argument, size_t size); // CALL, with `to` and `width_bytes`; takes no engine lock.
+                                               // Small work, whatever the bytes, where height and depth are 0
 };
 
 // Starts or queues the effect. Returns the number after which it is done. Engine lock held.

@@ -7,6 +7,7 @@
 
 #include "tests/simgpu/engine/clock.h"
 #include "tests/simgpu/engine/config.h"
+#include "tests/simgpu/engine/external.h"
 #include "tests/simgpu/engine/internal.h"
 #include "tests/simgpu/engine/thread.h"
 #include "tests/simgpu/engine/truth.h"
@@ -170,6 +171,12 @@ static void resolve(struct op *op, struct op_link **ready)
     *ready = in_order;
 }
 
+uint64_t engine_past_ns(void)
+{
+    const uint64_t now_ns = clock_now_ns();
+    return now_ns > PAST_NS ? now_ns - PAST_NS : 0;
+}
+
 // Computes start and end of an operation whose predecessors are all resolved. False when on_ready has taken it over.
 static bool place(struct op *op)
 {
@@ -185,9 +192,10 @@ static bool place(struct op *op)
         return false;
     }
     if (op->engine != ENGINE_NONE) {
-        const uint64_t now_ns = clock_now_ns();
-        op->start_ns = timeline_reserve(&op->device->engines[op->engine], start_ns, op->duration_ns, op->units,
-                                        now_ns > PAST_NS ? now_ns - PAST_NS : 0);
+        if (op->engine == ENGINE_COMPUTE)
+            external_share(op, start_ns);
+        op->start_ns =
+            timeline_reserve(&op->device->engines[op->engine], start_ns, op->duration_ns, op->units, engine_past_ns());
         if (op->start_ns > start_ns)
             op->cause = CAUSE_ENGINE;
     }

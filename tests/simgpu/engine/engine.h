@@ -20,11 +20,21 @@ enum op_cause { CAUSE_SUBMIT, CAUSE_STREAM, CAUSE_EVENT, CAUSE_LEGACY, CAUSE_GRA
 
 enum op_engine { ENGINE_NONE = -1, ENGINE_COMPUTE, ENGINE_H2D, ENGINE_D2H, ENGINE_D2D, ENGINE_COUNT };
 
+// A running or recent operation of another library; see external.h. `op` is NULL once it has ended.
+struct communication {
+    struct op *op;
+    struct interval interval;
+};
+
+#define COMMUNICATION_KEPT 32
+
 struct device {
     unsigned index;
     double slowdown;
     uint64_t memory_bytes, used_bytes;
     struct timeline engines[ENGINE_COUNT];
+    struct communication communication[COMMUNICATION_KEPT];
+    unsigned communication_next;
 };
 
 struct op {
@@ -91,6 +101,9 @@ void engine_observe(void (*observer)(const struct op *op));
 // Runs `function(argument)` on the host-function thread once `op`'s predecessors are done; `op`'s times are those of
 // the call. Commits the operation.
 void op_commit_host(struct op *op, void (*function)(void *), void *argument);
+
+// Before this nothing is placed any more.
+uint64_t engine_past_ns(void);
 
 // A copy of `text` that is never freed and is the same for the same text.
 const char *intern(const char *text);

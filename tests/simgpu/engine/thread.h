@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 struct CUctx_st;
+struct simgpu_external;
 
 #define THREAD_CONTEXTS 64
 
@@ -19,7 +20,8 @@ struct thread {
     uint64_t correlation;  // number of the outermost call in progress
     struct CUctx_st *contexts[THREAD_CONTEXTS];
     unsigned context_count;
-    uint64_t serial; // distinguishes threads whose storage is reused; 0 until asked for
+    const struct simgpu_external *next_kernel; // what the next kernel launched is, or NULL
+    uint64_t serial;                           // distinguishes threads whose storage is reused; 0 until asked for
 };
 
 extern __thread struct thread sim_thread __attribute__((tls_model("initial-exec")));

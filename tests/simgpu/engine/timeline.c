@@ -57,3 +57,19 @@ uint64_t timeline_reserve(struct timeline *timeline, uint64_t ready_ns, uint64_t
     insert(timeline, (struct interval){start_ns, start_ns + duration_ns, units});
     return start_ns;
 }
+
+void timeline_extend(struct timeline *timeline, struct interval *interval, uint64_t end_ns)
+{
+    for (size_t i = timeline->count; i > timeline->first; i--) {
+        const struct interval *known = &timeline->intervals[i - 1];
+        if (known->start_ns != interval->start_ns || known->end_ns != interval->end_ns ||
+            known->units != interval->units)
+            continue;
+        memmove(&timeline->intervals[i - 1], &timeline->intervals[i],
+                (timeline->count - i) * sizeof *timeline->intervals);
+        timeline->count--;
+        break;
+    }
+    interval->end_ns = end_ns;
+    insert(timeline, *interval);
+}

@@ -23,4 +23,7 @@ struct timeline {
 uint64_t timeline_reserve(struct timeline *timeline, uint64_t ready_ns, uint64_t duration_ns, unsigned units,
                           uint64_t past_ns);
 
+// Moves the end of a reservation, in `*interval` too.
+void timeline_extend(struct timeline *timeline, struct interval *interval, uint64_t end_ns);
+
 #endif

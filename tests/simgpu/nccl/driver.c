@@ -1,0 +1,135 @@
+#include "tests/simgpu/nccl/driver.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+
+static struct driver driver;
+static bool is_found;
+
+static const struct {
+    const char *name;
+    int version;
+    size_t offset;
+} entries[] = {
+#define AT(member, name, version)                                                                                      \
+    {                                                                                                                  \
+        name, version, offsetof(struct driver, member)                                                                 \
+    }
+    AT(init, "cuInit", 2000),
+    AT(ctx_get_current, "cuCtxGetCurrent", 4000),
+    AT(ctx_set_current, "cuCtxSetCurrent", 4000),
+    AT(ctx_get_device, "cuCtxGetDevice", 2000),
+    AT(device_get_count, "cuDeviceGetCount", 2000),
+    AT(primary_ctx_retain, "cuDevicePrimaryCtxRetain", 7000),
+    AT(device_get_bus_id, "cuDeviceGetPCIBusId", 4010),
+    AT(module_load_data, "cuModuleLoadData", 2000),
+    AT(module_get_function, "cuModuleGetFunction", 2000),
+    AT(launch_kernel, "cuLaunchKernel", 4000),
+    AT(copy_async, "cuMemcpyDtoDAsync", 3020),
+    AT(mem_alloc, "cuMemAlloc", 3020),
+    AT(mem_free, "cuMemFree", 3020),
+    AT(call_begin, "simgpu_call_begin", 0),
+    AT(call_end, "simgpu_call_end", 0),
+    AT(config_number, "simgpu_config_number", 0),
+    AT(next_kernel, "simgpu_next_kernel", 0),
+    AT(start, "simgpu_external_start", 0),
+    AT(finish, "simgpu_external_finish", 0),
+    AT(effect, "simgpu_effect", 0),
+    AT(lock, "simgpu_lock", 0),
+    AT(unlock, "simgpu_unlock", 0),
+    AT(link_gbps, "simgpu_link_gbps", 0),
+#undef AT
+};
+
+static void load(void)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+    if (!library)
+        return;
+    PFN_cuGetProcAddress_v12000 get = (PFN_cuGetProcAddress_v12000)dlsym(library, "cuGetProcAddress_v2");
+    if (!get)
+        return;
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+        void *found = NULL;
+        CUdriverProcAddressQueryResult status;
+        if (entries[i].version == 0)
+            found = dlsym(library, entries[i].name);
+        else if (get(entries[i].name, &found, entries[i].version, CU_GET_PROC_ADDRESS_DEFAULT, &status))
+            return;
+        if (!found)
+            return;
+        memcpy((char *)&driver + entries[i].offset, &found, sizeof found);
+    }
+    is_found = true;
+}
+
+const struct driver *driver_get(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load);
+    return is_found ? &driver : NULL;
+}
+
+double driver_number(const char *key)
+{
+    double value = 0;
+    driver.config_number(key, &value);
+    return value;
+}
+
+CUfunction driver_kernel(CUcontext context, const char *name)
+{
+    // The magic of a fat binary: the simulated driver reads no names of it, so that it has every kernel.
+    static const unsigned image[4] = {0xba55ed50u};
+    static struct {
+        CUcontext context;
+        CUmodule module;
+    } modules[64];
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    CUfunction function = NULL;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
+        if (modules[i].context && modules[i].context != context)
+            continue;
+        if (!modules[i].context) {
+            if (driver.module_load_data(&modules[i].module, image))
+                break;
+            modules[i].context = context;
+        }
+        if (driver.module_get_function(&function, modules[i].module, name))
+            function = NULL;
+        break;
+    }
+    pthread_mutex_unlock(&lock);
+    return function;
+}
+
+ncclResult_t entry_begin(struct simgpu_call *call, const char *name, const void *caller)
+{
+    if (!driver_get())
+        return fail(ncclSystemError, "the simulated libcuda.so.1 is not in this process");
+    const int injected = driver.call_begin(call, name, caller);
+    return injected >= (int)ncclNumResults ? ncclUnhandledCudaError : (ncclResult_t)injected;
+}
+
+ncclResult_t entry_end(struct simgpu_call *call, ncclResult_t result)
+{
+    if (is_found)
+        driver.call_end(call, (int)result);
+    return result;
+}
+
+static __thread const char *failure;
+
+ncclResult_t fail(ncclResult_t result, const char *why)
+{
+    failure = why;
+    return result;
+}
+
+const char *last_failure(void)
+{
+    return failure ? failure : "";
+}
