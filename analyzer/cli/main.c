@@ -19,6 +19,7 @@ static const struct verb verbs[] = {
     {"report", "where each step's time goes, and which suspects are guilty", gw_verb_report},
     {"plot", "PNG timelines and charts", gw_verb_plot},
     {"export", "the calls, operations, steps and gaps as files for other tools", gw_verb_export},
+    {"diff", "why the steps of one run take longer than those of another", gw_verb_diff},
     {"doctor", "can this machine record, and what would be missed", gw_verb_doctor},
     {"demo", "all of the above on the simulated GPU, no hardware needed", gw_verb_demo},
 };

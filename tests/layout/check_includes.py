@@ -16,9 +16,10 @@ ALLOWED = {
     "analyzer/model": SHARED + ["analyzer/session", "analyzer/read"],
     "analyzer/verdicts": SHARED + ["analyzer/model"],
     "analyzer/export": SHARED + ["analyzer/model", "analyzer/verdicts"],
+    "analyzer/diff": SHARED + ["analyzer/model", "analyzer/verdicts", "analyzer/export"],
     "plots": SHARED + ["analyzer/model", "analyzer/verdicts"],
     "analyzer/cli": SHARED
-    + ["analyzer/session", "analyzer/read", "analyzer/model", "analyzer/verdicts", "analyzer/export", "plots"]
+    + ["analyzer/session", "analyzer/read", "analyzer/model", "analyzer/verdicts", "analyzer/export", "analyzer/diff", "plots"]
     + ["tests/simgpu"],  # only config_keys.def, the table of the simulated GPU's settings
 }
 GENERATED = {"shim/api/functions.def", "shim/api/signatures.h"}

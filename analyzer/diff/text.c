@@ -1,0 +1,197 @@
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/diff/diff.h"
+#include "analyzer/export/report_facts.h"
+#include "analyzer/export/report_words.h"
+
+#define WIDTH 90u
+#define COLUMNS_MAX 7u
+#define CELL 160u
+
+/* Where a table goes: columns of text as wide as widths says (below 0: to the right), or Markdown. */
+struct table {
+    FILE *out;
+    bool markdown;
+    const int *widths;
+    unsigned columns;
+};
+
+/* One cell after the other, `columns` of them: what vararg strings say. */
+static void put_row(const struct table *table, ...)
+{
+    va_list cells;
+    va_start(cells, table);
+    for (unsigned i = 0; i < table->columns; i++) {
+        const char *cell = va_arg(cells, const char *);
+        int width = table->widths[i], used = 0;
+        for (const char *at = cell; *at; at++)
+            used += ((unsigned char)*at & 0xc0) != 0x80;
+        int pad = abs(width) > used ? abs(width) - used : 0;
+        if (table->markdown)
+            fprintf(table->out, "| %s ", cell);
+        else if (width < 0)
+            fprintf(table->out, "  %*s%s", pad, "", cell);
+        else
+            fprintf(table->out, "  %s%*s", cell, i + 1 < table->columns ? pad : 0, "");
+    }
+    va_end(cells);
+    fputs(table->markdown ? "|\n" : "\n", table->out);
+}
+
+static void rule(const struct table *table)
+{
+    for (unsigned i = 0; i < table->columns && table->markdown; i++)
+        fputs(table->widths[i] < 0 ? "|---:" : "|---", table->out);
+    if (table->markdown)
+        fputs("|\n", table->out);
+}
+
+static void put_heading(FILE *out, bool markdown, const char *text)
+{
+    fprintf(out, markdown ? "\n### %s\n\n" : "\n%s\n", text);
+}
+
+static const char *signed_words(double ms, char text[CELL])
+{
+    snprintf(text, CELL, "%s%s", ms > 0 ? "+" : ms < 0 ? "-" : "", gw_duration_words(fabs(ms)).text);
+    return text;
+}
+
+static void put_runs(const struct table *table, const struct gw_diff_side *a, const struct gw_diff_side *b,
+                     const char *unit)
+{
+    const struct gw_diff_side *sides[] = {a, b};
+    char device[2][CELL], steps[2][CELL], per[2][CELL], label[CELL];
+    for (int i = 0; i < 2; i++) {
+        snprintf(device[i], CELL, "%u × %.100s%s", sides[i]->devices, sides[i]->device,
+                 sides[i]->simulated ? " (simulated)" : "");
+        snprintf(steps[i], CELL, "%u after %u of warm-up", sides[i]->steps, sides[i]->warmup);
+        snprintf(per[i], CELL, "%g", sides[i]->per);
+    }
+    put_row(table, "", "A", "B");
+    rule(table);
+    put_row(table, "run", a->path, b->path);
+    put_row(table, "devices", device[0], device[1]);
+    put_row(table, "steps", steps[0], steps[1]);
+    if (strcmp(unit, "step") != 0) {
+        snprintf(label, CELL, "%ss a step", unit);
+        put_row(table, label, per[0], per[1]);
+    }
+}
+
+static void put_change(const struct table *table, const char *name, const struct gw_diff_mean *a,
+                       const struct gw_diff_mean *b, const char *words)
+{
+    struct gw_diff_change change = gw_diff_change(a, b);
+    char text[CELL], noise[CELL];
+    if (isinf(change.error_ms))
+        snprintf(noise, CELL, "unknown");
+    else
+        snprintf(noise, CELL, "±%s", gw_duration_words(2 * change.error_ms).text);
+    put_row(table, name, gw_duration_words(a->ms).text, gw_duration_words(b->ms).text, signed_words(change.ms, text),
+            noise, change.is_noise ? "within noise" : words);
+}
+
+static void put_classes(const struct table *table, const struct gw_diff_side *a, const struct gw_diff_side *b)
+{
+    put_row(table, "", "A", "B", "B - A", "noise", "");
+    rule(table);
+    for (int c = 0; c < GW_CLASS_COUNT; c++) {
+        if (a->classes[c].ms > 0 || b->classes[c].ms > 0)
+            put_change(table, gw_class_name((enum gw_class)c), &a->classes[c], &b->classes[c],
+                       gw_class_words((enum gw_class)c));
+    }
+    put_change(table, "step", &a->step, &b->step, "the sum of the above");
+}
+
+static void list_names(const struct gw_diff_role *role, char text[CELL])
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < GW_DIFF_NAMES && role->names[i] && used < CELL - 8; i++)
+        used += (size_t)snprintf(text + used, CELL - used, "%s%.36s", i ? ", " : "", role->names[i]);
+}
+
+static void put_roles(const struct table *table, const struct gw_diff_side *a, const struct gw_diff_side *b)
+{
+    put_row(table, "", "A", "count", "B", "count", "B - A", "kernels of most time");
+    rule(table);
+    for (int r = 0; r < GW_ROLE_COUNT; r++) {
+        const struct gw_diff_role *left = &a->roles[r], *right = &b->roles[r];
+        char counts[2][CELL], text[CELL], names[2][CELL], both[2 * CELL + 16];
+        if (left->count == 0 && right->count == 0)
+            continue;
+        snprintf(counts[0], CELL, "%.3g", left->count);
+        snprintf(counts[1], CELL, "%.3g", right->count);
+        list_names(left, names[0]);
+        list_names(right, names[1]);
+        if (strcmp(names[0], names[1]) == 0)
+            snprintf(both, sizeof(both), "%s", names[0]);
+        else
+            snprintf(both, sizeof(both), "A: %s; B: %s", *names[0] ? names[0] : "none", *names[1] ? names[1] : "none");
+        put_row(table, gw_role_name((enum gw_role)r), gw_duration_words(left->ms).text, counts[0],
+                gw_duration_words(right->ms).text, counts[1], signed_words(right->ms - left->ms, text), both);
+    }
+}
+
+static unsigned put_verdicts(const struct table *table, const struct gw_diff_side *a, const struct gw_diff_side *b)
+{
+    const char *const *ids;
+    size_t count = gw_verdict_ids(&ids);
+    unsigned rows = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *suspect, *explanation, *fix, *what;
+        char cells[2][CELL];
+        const struct gw_diff_side *sides[] = {a, b};
+        if (a->states[i] != GW_CONFIRMED && b->states[i] != GW_CONFIRMED)
+            continue;
+        for (int s = 0; s < 2; s++) {
+            if (sides[s]->states[i] == GW_CONFIRMED)
+                snprintf(cells[s], CELL, "costs %s", gw_duration_words(sides[s]->savings_ms[i]).text);
+            else
+                snprintf(cells[s], CELL, "%s", gw_state_name(sides[s]->states[i]));
+        }
+        what = a->states[i] != GW_CONFIRMED ? "appears" : b->states[i] != GW_CONFIRMED ? "vanishes" : "stays";
+        if (!gw_verdict_explain(ids[i], &suspect, &explanation, &fix))
+            suspect = "";
+        if (rows++ == 0) {
+            put_row(table, "", "A", "B", "", "");
+            rule(table);
+        }
+        put_row(table, ids[i], cells[0], cells[1], what, suspect);
+    }
+    return rows;
+}
+
+int gw_diff_text(const struct gw_diff_side *a, const struct gw_diff_side *b, const char *unit, bool markdown, FILE *out)
+{
+    static const int run_widths[] = {14, 36, 36}, class_widths[] = {16, -8, -8, -9, -9, 12},
+                     role_widths[] = {14, -8, -6, -8, -6, -9, 20}, verdict_widths[] = {18, 15, 15, 9, 20};
+    const struct table runs = {out, markdown, run_widths, 3}, classes = {out, markdown, class_widths, 6},
+                       roles = {out, markdown, role_widths, 7}, verdicts = {out, markdown, verdict_widths, 5};
+    const struct gw_page page = {.out = out, .width = markdown ? 1000000 : WIDTH};
+    char heading[CELL];
+    char *answer = gw_diff_answer(a, b, unit);
+    if (!answer)
+        return -ENOMEM;
+    errno = 0;
+    gw_page_wrap(&page, answer, 0, 0);
+    free(answer);
+    put_heading(out, markdown, "Runs");
+    put_runs(&runs, a, b, unit);
+    snprintf(heading, CELL, "Where the time of a %s goes, mean over devices", unit);
+    put_heading(out, markdown, heading);
+    put_classes(&classes, a, b);
+    snprintf(heading, CELL, "Kernels by what they are for, in a %s (sums, so overlapping ones count twice)", unit);
+    put_heading(out, markdown, heading);
+    put_roles(&roles, a, b);
+    snprintf(heading, CELL, "Verdicts confirmed in either, cost of a %s", unit);
+    put_heading(out, markdown, heading);
+    if (put_verdicts(&verdicts, a, b) == 0)
+        fputs(markdown ? "none\n" : "  none\n", out);
+    return fflush(out) == EOF || ferror(out) ? (errno ? -errno : -EIO) : 0;
+}

@@ -1,0 +1,125 @@
+/* Statistics of a difference, and roles of kernels. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyzer/diff/diff.h"
+
+static void roles_are_told_by_names(void **state)
+{
+    static const struct {
+        const char *name;
+        enum gw_role role;
+    } kernels[] = {
+        {"ampere_sgemm_128x64_tn", GW_ROLE_MATMUL},
+        {"nvjet_hsh_256x128_64x4", GW_ROLE_MATMUL},
+        {"gemm_fusion_dot_12", GW_ROLE_MATMUL},
+        {"_ZN5flash16flash_fwd_kernelI23Flash_fwd_kernel_traitsEEvv", GW_ROLE_ATTENTION},
+        {"void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor>", GW_ROLE_ELEMENTWISE},
+        {"loop_add_fusion_3", GW_ROLE_ELEMENTWISE},
+        {"input_reduce_fusion", GW_ROLE_REDUCTION},
+        {"triton_softmax", GW_ROLE_SOFTMAX},
+        {"multi_tensor_apply_kernel", GW_ROLE_OPTIMIZER},
+        {"vectorized_layer_norm_kernel", GW_ROLE_NORMALISATION},
+        {"cudnn_infer_ampere_scudnn_winograd_128x128", GW_ROLE_CONVOLUTION},
+        {"indexSelectLargeIndex", GW_ROLE_INDEXING},
+        {"my_kernel", GW_ROLE_OTHER},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++)
+        assert_string_equal(gw_role_name(gw_role_of_kernel(kernels[i].name)), gw_role_name(kernels[i].role));
+}
+
+#define STEPS 4u
+
+/* One process, one device, steps of these lengths in ms, of which compute takes half and idle_host half. */
+static struct gw_diff_side *side_of(const double *lengths_ms, size_t count, size_t warmup, double per)
+{
+    struct gw_process process = {.pid = 1};
+    struct gw_device device = {.number = 0};
+    struct gw_step steps[STEPS] = {{0}};
+    struct gw_step_budget cells[STEPS] = {{0}};
+    struct gw_model model = {.processes = &process, .processes_count = 1, .devices = &device, .devices_count = 1};
+    struct gw_budget budget = {.cells = cells, .cells_count = count};
+    struct gw_verdicts verdicts = {0};
+    struct gw_diff_side *side = NULL;
+    for (size_t i = 0; i < count; i++) {
+        steps[i].end_ns = (uint64_t)(lengths_ms[i] * 1e6);
+        steps[i].warmup = i < warmup;
+        cells[i].step = (uint32_t)i;
+        cells[i].ns[GW_CLASS_COMPUTE] = cells[i].ns[GW_CLASS_IDLE_HOST] = steps[i].end_ns / 2;
+    }
+    model.steps = steps;
+    model.steps_count = count;
+    int status = gw_diff_side_create(&model, &budget, &verdicts, per, &side);
+    assert_true(status == 0 || status == -ENODATA);
+    return side;
+}
+
+static void errors_are_those_of_means(void **state)
+{
+    static const double lengths[] = {1000, 2, 4, 6}; /* the first is warm-up */
+    (void)state;
+    struct gw_diff_side *side = side_of(lengths, 4, 1, 1), *halves = side_of(lengths, 4, 1, 2);
+    assert_int_equal(side->steps, 3);
+    assert_int_equal(side->warmup, 1);
+    assert_true(fabs(side->step.ms - 4) < 1e-12);
+    assert_true(fabs(side->step.error_ms - 2 / sqrt(3)) < 1e-12); /* deviation 2, three steps */
+    assert_true(fabs(side->classes[GW_CLASS_COMPUTE].ms - 2) < 1e-12);
+    assert_true(fabs(side->classes[GW_CLASS_COMPUTE].error_ms - 1 / sqrt(3)) < 1e-12);
+    assert_true(fabs(halves->step.ms - 2) < 1e-12);
+    assert_true(fabs(halves->step.error_ms - 1 / sqrt(3)) < 1e-12);
+    gw_diff_side_destroy(side);
+    gw_diff_side_destroy(halves);
+}
+
+static void noise_is_two_standard_errors(void **state)
+{
+    (void)state;
+    struct gw_diff_mean a = {10, 3}, near = {19.9, 4}, far = {20.1, 4};
+    struct gw_diff_change change = gw_diff_change(&a, &near);
+    assert_true(fabs(change.error_ms - 5) < 1e-12);
+    assert_true(change.is_noise);
+    assert_false(gw_diff_change(&a, &far).is_noise);
+    assert_true(gw_diff_change(&a, &a).is_noise);
+}
+
+static void one_step_leaves_noise_unknown(void **state)
+{
+    static const double one[] = {5}, two[] = {1, 1};
+    (void)state;
+    struct gw_diff_side *a = side_of(one, 1, 0, 1), *b = side_of(two, 2, 0, 1);
+    char *answer = gw_diff_answer(a, b, "step");
+    assert_true(isinf(gw_diff_change(&a->step, &b->step).error_ms));
+    assert_true(gw_diff_change(&a->step, &b->step).is_noise);
+    assert_non_null(strstr(answer, "single step"));
+    free(answer);
+    gw_diff_side_destroy(a);
+    gw_diff_side_destroy(b);
+}
+
+static void warmup_alone_is_nothing_to_compare(void **state)
+{
+    static const double lengths[] = {1, 1};
+    (void)state;
+    assert_null(side_of(lengths, 2, 2, 1));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(roles_are_told_by_names),
+        cmocka_unit_test(errors_are_those_of_means),
+        cmocka_unit_test(noise_is_two_standard_errors),
+        cmocka_unit_test(one_step_leaves_noise_unknown),
+        cmocka_unit_test(warmup_alone_is_nothing_to_compare),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
