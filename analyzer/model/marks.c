@@ -29,15 +29,20 @@ struct occurrences {
     struct gw_mark *marks;
 };
 
-static uint64_t silence_before(const struct gw_sequence *sequence, size_t at)
+size_t gw_operation_before(const struct gw_sequence *sequence, size_t at)
 {
-    const struct gw_sequence_event *event = &sequence->events[at], *before = event - 1;
-    return at && event->begin_ns > before->end_ns ? event->begin_ns - before->end_ns : 0;
+    while (at-- > 0) {
+        if (sequence->events[at].op != GW_NONE) {
+            return at;
+        }
+    }
+    return GW_NO_EVENT;
 }
 
 bool gw_mark_matches(const struct gw_sequence *sequence, const struct gw_mark *mark, size_t at)
 {
     const struct gw_sequence_event *event = &sequence->events[at];
+    size_t before;
     if (event->op == GW_NONE) {
         return false;
     }
@@ -47,13 +52,15 @@ bool gw_mark_matches(const struct gw_sequence *sequence, const struct gw_mark *m
     case GW_MARK_LANE:
         return event->lane == mark->a;
     case GW_MARK_TOKEN_PAIR:
-        return at && event->token == mark->b && event[-1].token == mark->a;
+        before = event->token == mark->b ? gw_operation_before(sequence, at) : GW_NO_EVENT;
+        return before != GW_NO_EVENT && sequence->events[before].token == mark->a;
     case GW_MARK_LANE_PAIR:
-        return at && event->lane == mark->b && event[-1].lane == mark->a;
+        before = event->lane == mark->b ? gw_operation_before(sequence, at) : GW_NO_EVENT;
+        return before != GW_NO_EVENT && sequence->events[before].lane == mark->a;
     case GW_MARK_AFTER_WAIT:
         return at && (event[-1].traits & GW_TRAIT_SYNC) && event[-1].token == mark->a;
     case GW_MARK_AFTER_GAP:
-        return silence_before(sequence, at) > mark->gap_ns;
+        return event->silence_ns > mark->gap_ns;
     }
     return false;
 }
@@ -63,6 +70,10 @@ static bool mark_of(const struct gw_sequence *sequence, enum gw_mark_kind kind, 
 {
     const struct gw_sequence_event *event = &sequence->events[at];
     struct gw_mark mark = {.kind = kind, .gap_ns = kind == GW_MARK_AFTER_GAP ? gap_ns : 0};
+    if (event->op == GW_NONE) {
+        return false;
+    }
+    size_t before = gw_operation_before(sequence, at);
     switch (kind) {
     case GW_MARK_TOKEN:
         mark.a = event->token;
@@ -71,11 +82,11 @@ static bool mark_of(const struct gw_sequence *sequence, enum gw_mark_kind kind, 
         mark.a = event->lane;
         break;
     case GW_MARK_TOKEN_PAIR:
-        mark.a = at ? event[-1].token : 0;
+        mark.a = before != GW_NO_EVENT ? sequence->events[before].token : 0;
         mark.b = event->token;
         break;
     case GW_MARK_LANE_PAIR:
-        mark.a = at ? event[-1].lane : 0;
+        mark.a = before != GW_NO_EVENT ? sequence->events[before].lane : 0;
         mark.b = event->lane;
         break;
     case GW_MARK_AFTER_WAIT:
@@ -109,7 +120,7 @@ static double preference(const struct gw_sequence *sequence, size_t first, const
         }
         uploads += (event->traits & GW_TRAIT_UPLOAD) && !(sequence->events[before].traits & GW_TRAIT_UPLOAD);
         waits += before + 1 < at || (sequence->events[before].traits & GW_TRAIT_READ);
-        silence_ns += (double)silence_before(sequence, at);
+        silence_ns += (double)event->silence_ns;
         since_ns += event->begin_ns > sequence->events[before].begin_ns
                         ? (double)(event->begin_ns - sequence->events[before].begin_ns)
                         : 0.0;
@@ -235,7 +246,7 @@ static int median_silence(const struct gw_sequence *sequence, size_t first, size
         return -ENOMEM;
     }
     for (size_t at = first; at < last; at++) {
-        silences[at - first] = silence_before(sequence, at);
+        silences[at - first] = sequence->events[at].silence_ns;
     }
     qsort(silences, last - first, sizeof(*silences), compare_distances);
     *ret_ns = silences[(last - first) / 2];

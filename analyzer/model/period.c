@@ -13,7 +13,9 @@
 #define SAME_PERIOD 0.03 /* relative difference of two periods that are the same */
 #define PARTS_MAX 64u    /* more equal parts than this are steps of an epoch, not parts of a step */
 #define SAMPLED_UNITS 64u
-#define REMAINDER_SHARE 0.7 /* of the units: this many must have the extra operations for them to count */
+#define WHOLE 0.95           /* similarity of a whole unit to the one before */
+#define PREFER_WHOLE_END 0.5 /* see gw_mark.preference */
+#define REMAINDER_SHARE 0.7  /* of the units: this many must have the extra operations for them to count */
 
 struct judged {
     struct gw_mark mark;
@@ -194,6 +196,66 @@ static int find_remainder(const struct gw_sequence *sequence, const struct judge
     return status;
 }
 
+/* Scratch for counting what differs in a range: the number of the range in which each was seen last. */
+struct seen {
+    uint32_t *tokens, *lanes, *devices; /* of kernels */
+    uint32_t range;
+};
+
+struct kinds {
+    size_t kernels, lanes, devices;
+};
+
+/* Adds the distinct kernels of a range, those with their streams, and the devices they run on. */
+static void count_kinds(const struct gw_sequence *sequence, size_t first, size_t last, struct seen *seen,
+                        struct kinds *kinds)
+{
+    seen->range++;
+    for (size_t e = first; e < last; e++) {
+        const struct gw_sequence_event *event = &sequence->events[e];
+        if (!(event->traits & GW_TRAIT_KERNEL)) {
+            continue;
+        }
+        kinds->kernels += seen->tokens[event->token] != seen->range;
+        kinds->lanes += seen->lanes[event->lane] != seen->range;
+        kinds->devices += seen->devices[event->device] != seen->range;
+        seen->tokens[event->token] = seen->lanes[event->lane] = seen->devices[event->device] = seen->range;
+    }
+}
+
+/* Whether the inner units are pieces of a step: they run few of the kernels that the outer unit runs (a layer, or a
+ * loop the host waits in), or each serves another device. */
+static int is_piece(const struct gw_sequence *sequence, const struct judged *outer, const struct judged *inner,
+                    bool *ret_piece)
+{
+    size_t units = outer->count - 1, step = units / SAMPLED_UNITS + 1, sampled = 0, parts = 0;
+    struct kinds of_units = {0}, of_parts = {0};
+    struct seen seen = {calloc(sequence->token_count + 1u, sizeof(*seen.tokens)),
+                        calloc(sequence->lane_count + 1u, sizeof(*seen.lanes)),
+                        calloc(UINT16_MAX + 1u, sizeof(*seen.devices)), 0};
+    int status = seen.tokens && seen.lanes && seen.devices ? 0 : -ENOMEM;
+    for (size_t u = 0; u < units && !status; u += step) {
+        size_t part = first_at(inner, outer->positions[u]), end = first_at(inner, outer->positions[u + 1]);
+        if (end == part || end >= inner->count) {
+            continue;
+        }
+        count_kinds(sequence, inner->positions[part], inner->positions[end], &seen, &of_units);
+        parts += end - part;
+        sampled++;
+        for (; part < end; part++) {
+            count_kinds(sequence, inner->positions[part], inner->positions[part + 1], &seen, &of_parts);
+        }
+    }
+    free(seen.tokens);
+    free(seen.lanes);
+    free(seen.devices);
+    if (!status) {
+        *ret_piece = 2 * of_parts.kernels * sampled < of_units.kernels * parts ||
+                     (of_units.devices > sampled && of_parts.lanes == of_units.lanes);
+    }
+    return status;
+}
+
 /* Whether the outer unit is nothing but several inner ones: then the inner one is the step. Operations that come once
  * for all parts (an optimizer) make the outer one the step; a log line or a checkpoint (copies, waits) does not, unless
  * the parts never meet the host, as layers do. */
@@ -214,12 +276,17 @@ static int is_repetition(const struct gw_sequence *sequence, const struct judged
     if (parts < 2 || (!inner->host && agreeing * 5 < sampled * 4)) {
         return 0;
     }
+    bool piece = false;
+    int status = is_piece(sequence, outer, inner, &piece);
+    if (status || piece) {
+        return status;
+    }
     if (inner->host && (parts > PARTS_MAX || agreeing * 5 < sampled * 4)) {
         *ret_repetition = true;
         return 0;
     }
     struct remainder rest;
-    int status = find_remainder(sequence, outer, inner, parts, GW_TRAIT_KERNEL, false, &rest);
+    status = find_remainder(sequence, outer, inner, parts, GW_TRAIT_KERNEL, false, &rest);
     if (status || rest.extra > rest.uneven) {
         return status;
     }
@@ -236,7 +303,23 @@ static int is_repetition(const struct gw_sequence *sequence, const struct judged
     return 0;
 }
 
-static int choose(const struct gw_sequence *sequence, struct judged *judged, size_t count, size_t *ret_chosen)
+/* Whether the run ends with a whole unit: one begun elsewhere within the step leaves a piece. Final waits do not count.
+ */
+static bool ends_whole(const struct gw_sequence *sequence, const struct judged *judged, uint32_t *counts)
+{
+    const size_t *at = judged->positions + judged->count - 2;
+    size_t before_end = at[1], end = sequence->count;
+    while (before_end > at[0] + 1 && sequence->events[before_end - 1].op == GW_NONE) {
+        before_end--;
+    }
+    while (end > at[1] + 1 && sequence->events[end - 1].op == GW_NONE) {
+        end--;
+    }
+    return gw_similarity(sequence, counts, at[0], before_end, at[1], end) >= WHOLE;
+}
+
+static int choose(const struct gw_sequence *sequence, struct judged *judged, size_t count, bool to_the_end,
+                  uint32_t *counts, size_t *ret_chosen)
 {
     double best = 0;
     for (size_t i = 0; i < count; i++) {
@@ -274,11 +357,17 @@ static int choose(const struct gw_sequence *sequence, struct judged *judged, siz
     }
     /* Marks of one period differ in where the unit begins. */
     size_t top = chosen;
+    double top_preference = -1;
     for (size_t i = 0; i < count && chosen < count; i++) {
-        bool same = fabs(judged[i].period - judged[chosen].period) <= SAME_PERIOD * judged[chosen].period;
-        if (same && judged[i].score >= 0.95 * judged[chosen].score &&
-            judged[i].mark.preference > judged[top].mark.preference) {
+        if (fabs(judged[i].period - judged[chosen].period) > SAME_PERIOD * judged[chosen].period ||
+            judged[i].score < 0.95 * judged[chosen].score) {
+            continue;
+        }
+        bool whole = to_the_end && ends_whole(sequence, &judged[i], counts);
+        double preference = judged[i].mark.preference + (whole ? PREFER_WHOLE_END : 0.0);
+        if (preference > top_preference) {
             top = i;
+            top_preference = preference;
         }
     }
     *ret_chosen = top;
@@ -321,7 +410,7 @@ int gw_period_find(const struct gw_sequence *sequence, struct gw_mark *ret_mark,
         }
         judge(sequence, first, last, &room, &judged[i]);
     }
-    status = choose(sequence, judged, count, &chosen);
+    status = choose(sequence, judged, count, last == sequence->count, room.counts, &chosen);
     /* One operation over and over, and the host never in it: nothing tells one step from the next. */
     if (!status && chosen < count && (judged[chosen].period > 1.5 || judged[chosen].host)) {
         *ret_mark = judged[chosen].mark;

@@ -8,6 +8,8 @@
 #define LIKE_TYPICAL 0.75 /* similarity to the typical unit of a step, … */
 #define LIKE_BEFORE 0.75  /* … or to the step before it: shapes drift */
 #define LIKE_CUT 0.75     /* of a unit that is cut at the typical length */
+#define CONTAINED 0.95    /* share of the typical unit that a longer one contains: a step with something inside it */
+#define CONTAINED_MAX 4.0 /* times the typical length */
 #define LONG 1.3          /* times the typical length: something follows the step inside its unit */
 
 struct applying {
@@ -24,6 +26,22 @@ static double unit_similarity(struct applying *self, size_t a, size_t b)
 {
     return gw_similarity(self->sequence, self->counts, self->positions[a], self->positions[a + 1], self->positions[b],
                          self->positions[b + 1]);
+}
+
+/* End of a unit without the waits that it ends with: the program waits in other ways when it is done. */
+static size_t end_of_operations(const struct applying *self, size_t unit)
+{
+    size_t end = self->positions[unit + 1];
+    while (end > self->positions[unit] + 1 && self->sequence->events[end - 1].op == GW_NONE) {
+        end--;
+    }
+    return end;
+}
+
+static double last_similarity(struct applying *self, size_t unit)
+{
+    return gw_similarity(self->sequence, self->counts, self->positions[self->typical],
+                         end_of_operations(self, self->typical), self->positions[unit], end_of_operations(self, unit));
 }
 
 /* The last unit may be cut by the end of the run, so it is not asked. */
@@ -48,7 +66,7 @@ static void take_unit(struct applying *self, size_t unit)
     size_t first = self->positions[unit], end = self->positions[unit + 1];
     size_t typical_count = self->positions[self->typical + 1] - self->positions[self->typical];
     bool is_last = unit + 1 == self->count;
-    double similarity = unit_similarity(self, self->typical, unit);
+    double similarity = is_last ? last_similarity(self, unit) : unit_similarity(self, self->typical, unit);
     if ((double)(end - first) > LONG * (double)typical_count) {
         size_t cut = first + typical_count;
         double of_cut = gw_similarity(self->sequence, self->counts, self->positions[self->typical],
@@ -65,7 +83,10 @@ static void take_unit(struct applying *self, size_t unit)
         like_before = before->first + before->count == first &&
                       gw_similarity(self->sequence, self->counts, before->first, first, first, end) >= LIKE_BEFORE;
     }
-    if (is_last ? similarity >= LIKE_CUT || like_before : similarity >= LIKE_TYPICAL || like_before) {
+    double both = (double)(end - first + typical_count);
+    bool contains = !is_last && similarity * both / 2 >= CONTAINED * (double)typical_count &&
+                    (double)(end - first) <= CONTAINED_MAX * (double)typical_count;
+    if (similarity >= (is_last ? LIKE_CUT : LIKE_TYPICAL) || like_before || contains) {
         self->ranges[self->range_count++] =
             (struct gw_step_range){.first = first, .count = end - first, .open = is_last};
     }

@@ -90,6 +90,7 @@ int gw_sequence_create(const struct gw_model *model, uint32_t process, struct gw
         return -ENOMEM;
     }
     size_t call = 0;
+    uint64_t left_ns = UINT64_MAX; /* when the host last left CUDA */
     for (uint32_t i = 0; i <= op_count && !status; i++) {
         struct gw_sequence_event next = {.begin_ns = UINT64_MAX, .op = i};
         const struct gw_op *op = i < op_count ? &model->ops[ops[i]] : NULL;
@@ -99,17 +100,30 @@ int gw_sequence_create(const struct gw_model *model, uint32_t process, struct gw
         }
         for (; call < model->calls_count && model->calls[call].begin_ns < next.begin_ns && !status; call++) {
             const struct gw_call *wait = &model->calls[call];
+            if (wait->depth > 1 || model->threads[wait->thread].process != process) {
+                continue;
+            }
+            uint64_t silence_ns = wait->begin_ns > left_ns ? wait->begin_ns - left_ns : 0;
+            left_ns = left_ns == UINT64_MAX || wait->end_ns > left_ns ? wait->end_ns : left_ns;
             if (!is_wait(model, wait, process)) {
                 continue;
             }
             struct gw_sequence_event *event = &sequence.events[sequence.count++];
-            *event = (struct gw_sequence_event){
-                .begin_ns = wait->begin_ns, .end_ns = wait->end_ns, .op = GW_NONE, .traits = GW_TRAIT_SYNC};
+            *event = (struct gw_sequence_event){.begin_ns = wait->begin_ns,
+                                                .end_ns = wait->end_ns,
+                                                .silence_ns = silence_ns,
+                                                .op = GW_NONE,
+                                                .traits = GW_TRAIT_SYNC};
             uint64_t identity = (uint64_t)1 << 60 | wait->function;
             status = number_of(&tokens, identity, 0, &event->token);
             status = status ? status : number_of(&lanes, identity, 0, &event->lane);
         }
         if (op && !status) {
+            next.silence_ns = next.begin_ns > left_ns ? next.begin_ns - left_ns : 0;
+            if (host_call(op) == GW_NONE && (left_ns == UINT64_MAX || next.end_ns > left_ns)) {
+                left_ns = next.end_ns;
+            }
+            next.device = op->stream == GW_NONE ? UINT16_MAX : (uint16_t)model->streams[op->stream].device;
             next.traits = op_traits(op);
             status = number_of(&tokens, op_identity(op), 0, &next.token);
             status = status ? status : number_of(&lanes, op_identity(op), op->stream + 1u, &next.lane);

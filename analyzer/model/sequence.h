@@ -17,9 +17,11 @@
 
 struct gw_sequence_event {
     uint64_t begin_ns, end_ns; /* of the outermost host call */
+    uint64_t silence_ns;       /* outside CUDA since the call before it, whichever that is */
     uint32_t token;            /* kind, kernel name, size class: what similarity compares */
     uint32_t lane;             /* the token together with its stream */
     uint32_t op;               /* place in the process's operations, GW_NONE for a wait */
+    uint16_t device;           /* of an operation */
     uint8_t traits;
 };
 
@@ -37,7 +39,7 @@ void gw_sequence_clear(struct gw_sequence *sequence);
 /* Which events begin a repeating unit. */
 enum gw_mark_kind {
     GW_MARK_TOKEN,      /* events with token a */
-    GW_MARK_TOKEN_PAIR, /* operations with token b right after token a */
+    GW_MARK_TOKEN_PAIR, /* operations with token b right after one with token a, waits between them or not */
     GW_MARK_LANE,       /* events with lane a */
     GW_MARK_LANE_PAIR,
     GW_MARK_AFTER_WAIT, /* operations right after a wait with token a */
@@ -50,6 +52,10 @@ struct gw_mark {
     uint64_t gap_ns;
     double preference; /* how much its events look like the top of a loop: 0 … 2 */
 };
+
+/* The last operation before the event at `at`, GW_NO_EVENT when there is none. */
+#define GW_NO_EVENT SIZE_MAX
+size_t gw_operation_before(const struct gw_sequence *sequence, size_t at);
 
 /* Whether the event at `at` begins a unit. */
 bool gw_mark_matches(const struct gw_sequence *sequence, const struct gw_mark *mark, size_t at);

@@ -85,6 +85,7 @@ static void add_event(struct play *play, char letter, uint32_t variant)
                                         .op = letter == 's' ? GW_NONE : (uint32_t)sequence->count,
                                         .traits = traits_of(letter)};
     event->lane = event->token * 10;
+    event->silence_ns = sequence->count ? event->begin_ns - event[-1].end_ns : 0;
     play->now_ns += length_ns + 300;
     if (play->step_due && letter != 's') {
         play->truth[play->truth_count++] = sequence->count;

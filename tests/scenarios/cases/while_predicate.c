@@ -18,8 +18,10 @@ void run_scenario(struct scenario *scenario)
         for (int turn = 0; turn < 81; turn++) {
             unsigned char again;
             launch(KERNEL_ELEMENTWISE, trainer.stream, 10 * US);
-            if (scenario->faulty)
-                CHECK(cudaMemcpy(&again, trainer.loss, 1, cudaMemcpyDeviceToHost));
+            if (scenario->faulty) {
+                CHECK(cudaMemcpyAsync(&again, trainer.loss, 1, cudaMemcpyDeviceToHost, trainer.stream));
+                CHECK(cudaStreamSynchronize(trainer.stream));
+            }
         }
         launch(KERNEL_OPTIMIZER, trainer.stream, 100 * US);
     }
