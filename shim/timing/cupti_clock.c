@@ -64,11 +64,21 @@ static uint64_t pair_before(uint64_t timestamp)
     return number;
 }
 
+// What the clocks may have moved apart over a stretch that no pair closes.
+static uint64_t open_error_ns(int64_t stretch_ns)
+{
+    double size = stretch_ns < 0 ? -(double)stretch_ns : (double)stretch_ns;
+
+    return (uint64_t)(SLEW_MAX * size);
+}
+
 uint64_t gw_cupti_clock_time(uint64_t timestamp, uint64_t *ret_error_ns)
 {
     if (pair_count < 2) {
-        *ret_error_ns = pair_at(0)->error_ns;
-        return pair_at(0)->host_ns + (timestamp - pair_at(0)->timestamp);
+        int64_t since = (int64_t)(timestamp - pair_at(0)->timestamp);
+
+        *ret_error_ns = pair_at(0)->error_ns + open_error_ns(since);
+        return pair_at(0)->host_ns + (uint64_t)since;
     }
     uint64_t number = pair_before(timestamp);
     const struct pair *left = pair_at(number), *right = pair_at(number + 1);
@@ -84,5 +94,9 @@ uint64_t gw_cupti_clock_time(uint64_t timestamp, uint64_t *ret_error_ns)
         return left->host_ns + (uint64_t)since;
     }
     *ret_error_ns = wider + 1; // rounding
+    if (since < 0)
+        *ret_error_ns += open_error_ns(since);
+    else if ((double)since > elapsed)
+        *ret_error_ns += open_error_ns((int64_t)(timestamp - right->timestamp));
     return left->host_ns + (uint64_t)since + (uint64_t)(int64_t)(gained * (double)since / elapsed);
 }

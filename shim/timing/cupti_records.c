@@ -1,50 +1,15 @@
-// Reads records: the few fields that are wanted, at the places where the structs of CUDA 11 to 13 have them alike
-// (CUpti_ActivityKernel5 to 10, Memcpy4 to 6, MemcpyPtoP3 and 4, Memset3 and 4).
+// Reads records and emits their events.
 #include <stdlib.h>
 #include <string.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "shim/timing/cupti.h"
+#include "shim/timing/cupti_layouts.h"
 #include "shim/tracer/events.h"
 #include "shim/tracer/tracer.h"
 
 #define NAMES 4096u
-
-struct kernel_record {
-    uint32_t kind;
-    uint8_t configuration[12];
-    uint64_t start, end, completed;
-    uint32_t device, context, stream, grid[3], block[3], shared[2], local[2], correlation;
-    int64_t grid_id;
-    const char *name;
-    uint64_t reserved, queued, submitted, launch, node;
-};
-
-struct copy_record {
-    uint32_t kind;
-    uint8_t copy_kind, src_kind, dst_kind, flags;
-    uint64_t bytes, start, end;
-    uint32_t device, context, stream, correlation, runtime_correlation, pad;
-    uint64_t reserved, node;
-};
-
-struct peer_record {
-    uint32_t kind;
-    uint8_t copy_kind, src_kind, dst_kind, flags;
-    uint64_t bytes, start, end;
-    uint32_t device, context, stream, src_device, src_context, dst_device, dst_context, correlation;
-    uint64_t reserved, node;
-};
-
-struct set_record {
-    uint32_t kind, value;
-    uint64_t bytes, start, end;
-    uint32_t device, context, stream, correlation;
-    uint16_t flags, memory_kind;
-    uint32_t pad;
-    uint64_t reserved, node;
-};
 
 // What a record says, whatever its kind.
 struct operation {
@@ -79,10 +44,10 @@ static bool read_record(const uint8_t *bytes, size_t left, struct operation *op)
 {
     union {
         uint32_t kind;
-        struct kernel_record kernel;
-        struct copy_record copy;
-        struct peer_record peer;
-        struct set_record set;
+        struct gw_cupti_kernel kernel;
+        struct gw_cupti_copy copy;
+        struct gw_cupti_peer peer;
+        struct gw_cupti_set set;
     } record = {0};
 
     memcpy(&record, bytes, left < sizeof(record) ? left : sizeof(record));

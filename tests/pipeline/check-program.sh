@@ -1,7 +1,7 @@
 #!/bin/sh
 # check-program.sh BUILD NAME PROGRAM [OPTION of gw-compare-truth…]
 # Records PROGRAM on the simulated GPU, which logs what happens, exports the run and compares the two. CONF in the environment: a
-# configuration of the simulated GPU to start from. Keeps its folder when something differs.
+# configuration of the simulated GPU to start from; TIMING: how the GPU's times are taken. Keeps its folder when something differs.
 set -eu
 build=$1 name=$2 program=$3
 shift 3
@@ -19,7 +19,7 @@ fail() {
 }
 
 export TRAIN_LOOP_STEPS="$folder/steps.txt"
-"$build/bin/gpuwitness" record -q --simgpu="$folder/simgpu.conf" -o "$folder/run" -- "$program" \
+"$build/bin/gpuwitness" record -q --gpu-timing="${TIMING:-auto}" --simgpu="$folder/simgpu.conf" -o "$folder/run" -- "$program" \
     > "$folder/program.out" 2> "$folder/program.err" || fail "recording returned $?"
 "$build/bin/gpuwitness" export --format csv -o "$folder/csv" "$folder/run" || fail "export returned $?"
 if [ -s "$folder/steps.txt" ]; then
