@@ -23,35 +23,68 @@ size_t task_send_bytes(const struct task *task)
 }
 
 // Memory for a share: plain where all ranks are in this process, else a file that others open through this process.
+// Kept for the next shares, since new memory costs a page fault for each page.
+struct staging {
+    void *memory;
+    int file; // or -1
+    size_t bytes;
+};
+
+#define KEPT 16
+
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct staging kept[KEPT];
+static unsigned kept_count;
+
+static bool take_kept(struct leg *leg, bool is_local)
+{
+    bool is_found = false;
+    pthread_mutex_lock(&kept_lock);
+    for (unsigned i = 0; i < kept_count && !is_found; i++) {
+        if ((kept[i].file < 0) != is_local || kept[i].bytes < leg->send_bytes || kept[i].bytes / 4 > leg->send_bytes)
+            continue;
+        leg->staging = kept[i].memory;
+        leg->file = kept[i].file;
+        leg->staging_bytes = kept[i].bytes;
+        kept[i] = kept[--kept_count];
+        is_found = true;
+    }
+    pthread_mutex_unlock(&kept_lock);
+    return is_found;
+}
+
 static bool stage(struct leg *leg, bool is_local)
 {
-    leg->file = -1;
-    if (is_local) {
-        leg->staging = malloc(leg->send_bytes ? leg->send_bytes : 1);
-        return leg->staging != NULL;
-    }
-    leg->file = memfd_create("simgpu-nccl", MFD_CLOEXEC);
-    if (leg->file < 0)
-        return false;
-    if (ftruncate(leg->file, (off_t)leg->send_bytes) == 0) {
-        void *mapped = mmap(NULL, leg->send_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, leg->file, 0);
-        if (mapped != MAP_FAILED) {
-            leg->staging = mapped;
-            return true;
-        }
-    }
-    close(leg->file);
+    if (take_kept(leg, is_local))
+        return true;
+    leg->file = is_local ? -1 : memfd_create("simgpu-nccl", MFD_CLOEXEC);
+    leg->staging_bytes = leg->send_bytes;
+    if (!is_local && (leg->file < 0 || ftruncate(leg->file, (off_t)leg->send_bytes) != 0))
+        goto fail;
+    void *mapped = mmap(NULL, leg->send_bytes, PROT_READ | PROT_WRITE,
+                        is_local ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, leg->file, 0);
+    if (mapped == MAP_FAILED)
+        goto fail;
+    leg->staging = mapped;
+    return true;
+fail:
+    if (leg->file >= 0)
+        close(leg->file);
     leg->file = -1;
     return false;
 }
 
 void leg_unstage(struct leg *leg)
 {
-    if (leg->file >= 0) {
-        munmap(leg->staging, leg->send_bytes);
-        close(leg->file);
-    } else {
-        free(leg->staging);
+    pthread_mutex_lock(&kept_lock);
+    const bool is_kept = kept_count < KEPT;
+    if (is_kept)
+        kept[kept_count++] = (struct staging){leg->staging, leg->file, leg->staging_bytes};
+    pthread_mutex_unlock(&kept_lock);
+    if (!is_kept) {
+        munmap(leg->staging, leg->staging_bytes);
+        if (leg->file >= 0)
+            close(leg->file);
     }
     leg->staging = NULL;
     leg->file = -1;
@@ -111,7 +144,7 @@ static const void *open_share(const struct share *share, void **ret_mapped)
     const int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return NULL;
-    void *mapped = mmap(NULL, share->bytes, PROT_READ, MAP_SHARED, file, 0);
+    void *mapped = mmap(NULL, share->bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, file, 0);
     close(file);
     if (mapped == MAP_FAILED)
         return NULL;

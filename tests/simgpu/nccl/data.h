@@ -21,6 +21,7 @@ struct leg {
     bool has_arrived;
     void *staging; // the share, as it was when the launch's turn came
     int file;      // of it, or -1
+    size_t staging_bytes;
 };
 
 struct launch {

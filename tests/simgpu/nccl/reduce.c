@@ -75,23 +75,29 @@ static unsigned small_from_float(float value, const struct small_float *form)
 static float load_float(const void *from, size_t i, enum data_type type)
 {
     uint16_t bits = 0;
-    if (type == TYPE_FLOAT32) {
-        float value;
-        memcpy(&value, (const char *)from + i * sizeof value, sizeof value);
-        return value;
-    }
     memcpy(&bits, (const char *)from + i * types[type].bytes, types[type].bytes);
     return small_to_float(bits, &small_floats[type]);
 }
 
 static void store_float(void *to, size_t i, enum data_type type, float value)
 {
-    if (type == TYPE_FLOAT32) {
-        memcpy((char *)to + i * sizeof value, &value, sizeof value);
-        return;
-    }
     const uint16_t bits = (uint16_t)small_from_float(value, &small_floats[type]);
     memcpy((char *)to + i * types[type].bytes, &bits, types[type].bytes);
+}
+
+// Single precision itself, the commonest, without a look at the type for each element.
+static float load_single(const void *from, size_t i, enum data_type type)
+{
+    float value;
+    (void)type;
+    memcpy(&value, (const char *)from + i * sizeof value, sizeof value);
+    return value;
+}
+
+static void store_single(void *to, size_t i, enum data_type type, float value)
+{
+    (void)type;
+    memcpy((char *)to + i * sizeof value, &value, sizeof value);
 }
 
 static double load_double(const void *from, size_t i, enum data_type type)
@@ -181,12 +187,16 @@ static int64_t signed_product(int64_t a, int64_t b)
 
 KERNELS(double, double, PLAIN_SUM, PLAIN_PRODUCT)
 KERNELS(float, float, PLAIN_SUM, PLAIN_PRODUCT)
+KERNELS(float, single, PLAIN_SUM, PLAIN_PRODUCT)
 KERNELS(int64_t, signed, signed_sum, signed_product)
 KERNELS(uint64_t, unsigned, PLAIN_SUM, PLAIN_PRODUCT)
 
 void reduce(void *to, const void *const *from, unsigned inputs, size_t count, enum data_type type, enum reduction how)
 {
     switch (type) {
+    case TYPE_FLOAT32:
+        reduce_single(to, from, inputs, count, type, how);
+        break;
     case TYPE_FLOAT64:
         reduce_double(to, from, inputs, count, type, how);
         break;
@@ -209,6 +219,9 @@ void reduce(void *to, const void *const *from, unsigned inputs, size_t count, en
 void scale(void *to, const void *from, size_t count, enum data_type type, const void *scalar)
 {
     switch (type) {
+    case TYPE_FLOAT32:
+        scale_single(to, from, count, type, scalar);
+        break;
     case TYPE_FLOAT64:
         scale_double(to, from, count, type, scalar);
         break;
