@@ -30,8 +30,6 @@ static const struct {
     AT(copy_async, "cuMemcpyDtoDAsync", 3020),
     AT(mem_alloc, "cuMemAlloc", 3020),
     AT(mem_free, "cuMemFree", 3020),
-    AT(call_begin, "simgpu_call_begin", 0),
-    AT(call_end, "simgpu_call_end", 0),
     AT(config_number, "simgpu_config_number", 0),
     AT(next_kernel, "simgpu_next_kernel", 0),
     AT(start, "simgpu_external_start", 0),
@@ -43,12 +41,29 @@ static const struct {
 #undef AT
 };
 
-static void load(void)
+static void *library;
+
+// What a truth row needs. Not among the look-ups of driver_get, which are calls within the first one of the program.
+static void open_library(void)
 {
-    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+    library = dlopen("libcuda.so.1", RTLD_NOW);
     if (!library)
         return;
-    PFN_cuGetProcAddress_v12000 get = (PFN_cuGetProcAddress_v12000)dlsym(library, "cuGetProcAddress_v2");
+    driver.call_begin = (simgpu_call_begin_fn *)dlsym(library, "simgpu_call_begin");
+    driver.call_end = (simgpu_call_end_fn *)dlsym(library, "simgpu_call_end");
+}
+
+static bool has_library(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, open_library);
+    return driver.call_begin && driver.call_end;
+}
+
+static void load(void)
+{
+    PFN_cuGetProcAddress_v12000 get =
+        has_library() ? (PFN_cuGetProcAddress_v12000)dlsym(library, "cuGetProcAddress_v2") : NULL;
     if (!get)
         return;
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
@@ -108,15 +123,17 @@ CUfunction driver_kernel(CUcontext context, const char *name)
 
 ncclResult_t entry_begin(struct simgpu_call *call, const char *name, const void *caller)
 {
-    if (!driver_get())
+    if (!has_library())
         return fail(ncclSystemError, "the simulated libcuda.so.1 is not in this process");
     const int injected = driver.call_begin(call, name, caller);
+    if (!injected && !driver_get())
+        return fail(ncclSystemError, "the libcuda.so.1 of this process lacks what the simulated NCCL needs");
     return injected >= (int)ncclNumResults ? ncclUnhandledCudaError : (ncclResult_t)injected;
 }
 
 ncclResult_t entry_end(struct simgpu_call *call, ncclResult_t result)
 {
-    if (is_found)
+    if (has_library())
         driver.call_end(call, (int)result);
     return result;
 }
