@@ -10,6 +10,7 @@
 
 #include "shim/api/codes.h"
 #include "shim/timing/cupti.h"
+#include "shim/timing/cupti_buffers.h"
 #include "shim/timing/cupti_layouts.h"
 #include "shim/tracer/tracer.h"
 
@@ -165,12 +166,34 @@ static void a_clock_that_was_set_is_said(void **state)
     assert_true(off_ns <= error_ns);
 }
 
+static void buffers_are_bounded_and_recycled(void **state)
+{
+    (void)state;
+    uint8_t *bytes[GW_CUPTI_BUFFERS_MAX + 1];
+    size_t size, records_max;
+    for (unsigned i = 0; i <= GW_CUPTI_BUFFERS_MAX; i++) {
+        gw_cupti_buffer_request(&bytes[i], &size, &records_max);
+        assert_true(i < GW_CUPTI_BUFFERS_MAX ? bytes[i] && size == GW_CUPTI_BUFFER_BYTES : !bytes[i]);
+    }
+    gw_cupti_buffer_complete(NULL, 0, bytes[3], size, 100);
+    gw_cupti_buffer_complete(NULL, 0, bytes[1], size, 200);
+    struct gw_cupti_buffer *taken = gw_cupti_buffers_take();
+    assert_ptr_equal(taken->bytes, bytes[3]);
+    assert_int_equal(taken->valid, 100);
+    assert_ptr_equal(taken->next->bytes, bytes[1]);
+    assert_null(taken->next->next);
+    assert_null(gw_cupti_buffers_take());
+    gw_cupti_buffer_free(taken->next);
+    gw_cupti_buffer_request(&bytes[0], &size, &records_max);
+    assert_ptr_equal(bytes[0], bytes[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layouts_are_those_of_the_headers),    cmocka_unit_test(records_find_their_calls_in_order),
         cmocka_unit_test(the_oldest_give_way_and_are_counted), cmocka_unit_test(times_are_within_their_error),
-        cmocka_unit_test(a_clock_that_was_set_is_said),
+        cmocka_unit_test(a_clock_that_was_set_is_said),        cmocka_unit_test(buffers_are_bounded_and_recycled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
