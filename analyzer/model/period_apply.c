@@ -86,6 +86,11 @@ static void take_unit(struct applying *self, size_t unit)
     double both = (double)(end - first + typical_count);
     bool contains = !is_last && similarity * both / 2 >= CONTAINED * (double)typical_count &&
                     (double)(end - first) <= CONTAINED_MAX * (double)typical_count;
+    if (is_last) { /* with as many waits as the typical unit ends with: later ones are not the step's */
+        size_t waits = self->positions[self->typical + 1] - end_of_operations(self, self->typical);
+        size_t operations = end_of_operations(self, unit);
+        end = operations + waits < end ? operations + waits : end;
+    }
     if (similarity >= (is_last ? LIKE_CUT : LIKE_TYPICAL) || like_before || contains) {
         self->ranges[self->range_count++] =
             (struct gw_step_range){.first = first, .count = end - first, .open = is_last};

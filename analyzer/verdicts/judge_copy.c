@@ -196,6 +196,19 @@ static bool freed_between(const struct contents *contents, const struct content 
            contents->frees[low].t_ns < second->t_ns;
 }
 
+/* Marks a copy that is not needed, and with it the synchronisation that does nothing but wait for it. */
+static void drop_copy(struct gw_judge *judge, struct gw_finding *finding, uint32_t index, bool counts)
+{
+    const uint8_t drop = GW_EDIT_DROP | GW_EDIT_NO_OP;
+    const struct gw_fact *fact = &judge->facts[index], *next = gw_fact_after(judge, fact);
+    if (counts)
+        gw_finding_mark(finding, judge, fact, drop);
+    else
+        gw_finding_edit(finding, judge, fact, drop);
+    if (next && next->cls == GW_CALL_SYNC && !next->claimed && !gw_fact_copy(judge, fact)->blocking)
+        gw_finding_edit(finding, judge, next, GW_EDIT_DROP);
+}
+
 /* The host hashes before an upload; a download's bytes are known only later, so it may carry no hash. */
 static int judge_contents(struct gw_judge *judge, struct gw_verdict *verdict, bool round_trip)
 {
@@ -213,10 +226,10 @@ static int judge_contents(struct gw_judge *judge, struct gw_verdict *verdict, bo
             first->process != second->process || second->what != GW_COPY_H2D)
             continue;
         if (!round_trip && first->what == GW_COPY_H2D && !freed_between(&contents, first, second))
-            gw_finding_mark(&finding, judge, fact, GW_EDIT_DROP | GW_EDIT_NO_OP);
+            drop_copy(judge, &finding, second->fact, true);
         if (round_trip && first->what == GW_COPY_D2H && second->size_bytes >= ROUND_TRIP_BYTES) {
-            gw_finding_mark(&finding, judge, fact, GW_EDIT_DROP | GW_EDIT_NO_OP);
-            gw_finding_edit(&finding, judge, &judge->facts[first->fact], GW_EDIT_DROP | GW_EDIT_NO_OP);
+            drop_copy(judge, &finding, second->fact, true);
+            drop_copy(judge, &finding, first->fact, false);
         }
     }
     if (!finding.count && contents.unhashed) {

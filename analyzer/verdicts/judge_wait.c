@@ -53,6 +53,22 @@ int gw_judge_host_sync(struct gw_judge *judge, struct gw_verdict *verdict)
     return ret;
 }
 
+/* Whether a synchronisation waits for an event of an earlier step: it bounds how far the host runs ahead, as it must
+ * where buffers are used in turn. */
+static bool paces(const struct gw_judge *judge, const struct gw_fact *fact)
+{
+    const struct gw_order *wait = gw_fact_order(judge, fact);
+    if (!wait || wait->what != GW_ORDER_EVENT_SYNC)
+        return false;
+    for (const struct gw_fact *before = gw_fact_before(judge, fact); before && before->step == fact->step;
+         before = gw_fact_before(judge, before)) {
+        const struct gw_order *order = before->cls == GW_CALL_ORDER ? gw_fact_order(judge, before) : NULL;
+        if (order && order->what == GW_ORDER_EVENT_RECORD && order->event == wait->event)
+            return false;
+    }
+    return true;
+}
+
 int gw_judge_device_sync(struct gw_judge *judge, struct gw_verdict *verdict)
 {
     struct gw_finding finding;
@@ -62,10 +78,11 @@ int gw_judge_device_sync(struct gw_judge *judge, struct gw_verdict *verdict)
     finding.waits = true;
     for (size_t i = 0; i < judge->facts_count; i++) {
         const struct gw_fact *fact = &judge->facts[i];
-        if (fact->step != GW_NONE && fact->cls == GW_CALL_SYNC && !fact->claimed)
+        if (fact->step != GW_NONE && fact->cls == GW_CALL_SYNC && !fact->claimed && !paces(judge, fact))
             gw_finding_mark(&finding, judge, fact, GW_EDIT_DROP);
     }
-    ret = gw_finding_conclude(&finding, judge, verdict, "%.1f synchronisations a step, scalar reads apart",
+    ret = gw_finding_conclude(&finding, judge, verdict,
+                              "%.1f synchronisations a step, scalar reads and waits for earlier steps apart",
                               (double)finding.count / (judge->steps > 0 ? judge->steps : 1));
     gw_finding_release(&finding);
     return ret;

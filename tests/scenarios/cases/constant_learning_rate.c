@@ -16,8 +16,8 @@ void run_scenario(struct scenario *scenario)
     for (unsigned step = 0; step < 40; step++) {
         scenario->steps++;
         upload_batch(&trainer);
-        launch_many(KERNEL_FORWARD, trainer.stream, 4, 200 * US);
-        launch_many(KERNEL_BACKWARD, trainer.stream, 4, 250 * US);
+        launch_many(KERNEL_FORWARD, trainer.stream, 16, 50 * US);
+        launch_many(KERNEL_BACKWARD, trainer.stream, 16, 60 * US);
         if (step >= 8 && step < 16) {
             think(6 * MS);
             kernel = load_kernel(step, &library);
@@ -26,8 +26,8 @@ void run_scenario(struct scenario *scenario)
             launch_loaded(kernel, trainer.stream, 100 * US);
             continue;
         }
-        for (int parameter = 0; parameter < 60; parameter++) {
-            think(40 * US);
+        for (int parameter = 0; parameter < 16; parameter++) {
+            think(200 * US);
             launch(KERNEL_ELEMENTWISE, trainer.stream, 10 * US);
         }
     }

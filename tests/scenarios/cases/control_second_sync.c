@@ -2,10 +2,12 @@
  * source: a synchronisation that the next one pays again
  * fault: none: the loss is read right before the program waits anyway
  * verdict: none
+ * also: host-sync
+ * repaired: host-sync
  */
 #include "tests/scenarios/scenario.h"
 
-/* Neither alone costs more than the few microseconds after it. */
+/* Only the few microseconds after the read are to be gained. */
 void run_scenario(struct scenario *scenario)
 {
     struct trainer trainer = trainer_create(32 * KIB, true);

@@ -29,7 +29,6 @@ void run_scenario(struct scenario *scenario)
         }
         CHECK(cudaGraphLaunch(exec, trainer.stream));
         launch(KERNEL_OPTIMIZER, trainer.stream, 100 * US);
-        CHECK(cudaStreamSynchronize(trainer.stream));
     }
     CHECK(cudaGraphExecDestroy(exec));
     trainer_destroy(&trainer);

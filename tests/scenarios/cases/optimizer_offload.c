@@ -21,8 +21,8 @@ void run_scenario(struct scenario *scenario)
         launch_many(KERNEL_BACKWARD, trainer.stream, 6, 200 * US);
         CHECK(cudaMemsetAsync(device, (int)step + 1, bytes, trainer.stream));
         if (scenario->faulty) {
-            CHECK(cudaMemcpyAsync(state, device, bytes, cudaMemcpyDeviceToHost, trainer.stream));
             CHECK(cudaStreamSynchronize(trainer.stream));
+            CHECK(cudaMemcpy(state, device, bytes, cudaMemcpyDeviceToHost));
             CHECK(cudaMemcpyAsync(device, state, bytes, cudaMemcpyHostToDevice, trainer.stream));
         }
         launch(KERNEL_OPTIMIZER, trainer.stream, 200 * US);
