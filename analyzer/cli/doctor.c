@@ -1,4 +1,5 @@
-/* gpuwitness doctor: can this machine record, and what would be missed. One line a check. */
+#include "analyzer/cli/doctor.h"
+
 #include "analyzer/cli/cli.h"
 #include "analyzer/cli/verbs.h"
 #include "analyzer/session/program.h"
@@ -14,17 +15,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum finding { FINE, NOTE, PROBLEM };
+#define LOCKED_ENOUGH_BYTES (64ull << 20)
 
-/* Prints one line and returns true when it is a problem. */
-static bool say(enum finding finding, const char *subject, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static bool say(enum finding finding, const char *subject, const char *format, ...)
+bool gw_doctor_say(enum gw_finding finding, const char *subject, const char *format, ...)
 {
     static const char *const words[] = {"ok", "note", "PROBLEM"};
     va_list arguments;
@@ -33,19 +31,20 @@ static bool say(enum finding finding, const char *subject, const char *format, .
     vprintf(format, arguments);
     va_end(arguments);
     putchar('\n');
-    return finding == PROBLEM;
+    return finding == GW_PROBLEM;
 }
 
 static bool check_tools(void)
 {
     bool bad = false;
     bad |= gw_program_look_up("lttng-sessiond") == 0
-               ? say(FINE, "lttng-sessiond", "found")
-               : say(PROBLEM, "lttng-sessiond", "not found: install the package lttng-tools");
+               ? gw_doctor_say(GW_FINE, "lttng-sessiond", "found")
+               : gw_doctor_say(GW_PROBLEM, "lttng-sessiond", "not found: install the package lttng-tools");
     if (gw_program_look_up("lttng-crash") == 0)
-        say(FINE, "lttng-crash", "found");
+        gw_doctor_say(GW_FINE, "lttng-crash", "found");
     else
-        say(NOTE, "lttng-crash", "not found: runs whose recorder is killed cannot be recovered; it is in lttng-tools");
+        gw_doctor_say(GW_NOTE, "lttng-crash",
+                      "not found: runs whose recorder is killed cannot be recovered; it is in lttng-tools");
     return bad;
 }
 
@@ -57,17 +56,19 @@ static bool check_buffers(struct gw_buffer_plan *ret_plan)
     struct gw_buffer_place disk = {".", gw_space_for_buffers(".")};
     gw_format_size(memory.available, room);
     if (gw_buffer_plan(0, 0, gw_possible_cpus(), gw_memory_available(), memory, disk, ret_plan, &needed) != 0)
-        return say(PROBLEM, "buffers", "/dev/shm has %s free, %s are needed: enlarge it (docker run --shm-size=1g)",
-                   room, gw_format_size(needed, needed_text));
+        return gw_doctor_say(GW_PROBLEM, "buffers",
+                             "/dev/shm has %s free, %s are needed: enlarge it (docker run --shm-size=1g)", room,
+                             gw_format_size(needed, needed_text));
     gw_format_size(ret_plan->subbuffer_bytes * GW_SUBBUFFERS, each);
     if (ret_plan->path == disk.path)
-        say(NOTE, "buffers", "%s for each of %u CPUs, on disk beside the run: /dev/shm has only %s free", each,
-            ret_plan->cpus, room);
+        gw_doctor_say(GW_NOTE, "buffers", "%s for each of %u CPUs, on disk beside the run: /dev/shm has only %s free",
+                      each, ret_plan->cpus, room);
     else if (ret_plan->subbuffer_bytes * GW_SUBBUFFERS < GW_BUFFER_ENOUGH_BYTES)
-        say(NOTE, "buffers", "only %s for each of %u CPUs: busy programs may lose events; /dev/shm has %s free", each,
-            ret_plan->cpus, room);
+        gw_doctor_say(GW_NOTE, "buffers",
+                      "only %s for each of %u CPUs: busy programs may lose events; /dev/shm has %s free", each,
+                      ret_plan->cpus, room);
     else
-        say(FINE, "buffers", "%s for each of %u CPUs; /dev/shm has %s free", each, ret_plan->cpus, room);
+        gw_doctor_say(GW_FINE, "buffers", "%s for each of %u CPUs; /dev/shm has %s free", each, ret_plan->cpus, room);
     return false;
 }
 
@@ -81,18 +82,19 @@ static bool check_recording(const struct gw_paths *paths, const struct gw_buffer
     struct timespec begin, ready;
     bool bad;
     if (mkdtemp(run) == NULL)
-        return say(PROBLEM, "recording", "no directory can be made in /tmp");
+        return gw_doctor_say(GW_PROBLEM, "recording", "no directory can be made in /tmp");
     if (strcmp(plan->path, "/dev/shm") != 0)
         in_run.path = run;
     clock_gettime(CLOCK_MONOTONIC, &begin);
     if (gw_session_create(paths, run, &in_run, &mode, &session, error, sizeof(error)) != 0 ||
         gw_session_start(session, error, sizeof(error)) != 0 ||
         gw_session_wait_ready(session, error, sizeof(error)) != 0) {
-        bad = say(PROBLEM, "recording", "%s", error);
+        bad = gw_doctor_say(GW_PROBLEM, "recording", "%s", error);
     } else {
         clock_gettime(CLOCK_MONOTONIC, &ready);
-        bad = say(FINE, "recording", "a trial recording was ready after %.0f ms",
-                  (double)(ready.tv_sec - begin.tv_sec) * 1e3 + (double)(ready.tv_nsec - begin.tv_nsec) / 1e6);
+        bad =
+            gw_doctor_say(GW_FINE, "recording", "a trial recording was ready after %.0f ms",
+                          (double)(ready.tv_sec - begin.tv_sec) * 1e3 + (double)(ready.tv_nsec - begin.tv_nsec) / 1e6);
     }
     gw_session_destroy(session);
     gw_remove_tree(run);
@@ -111,9 +113,10 @@ static bool check_shim(const struct gw_paths *paths)
     pid_t pid;
     posix_spawn_file_actions_t actions;
     if (paths->shim[0] == '\0')
-        return say(PROBLEM, "preload library", "libgpuwitness-shim.so is missing beside gpuwitness: install it again");
+        return gw_doctor_say(GW_PROBLEM, "preload library",
+                             "libgpuwitness-shim.so is missing beside gpuwitness: install it again");
     if (pipe2(output, O_CLOEXEC) != 0)
-        return say(PROBLEM, "preload library", "no pipe could be made");
+        return gw_doctor_say(GW_PROBLEM, "preload library", "no pipe could be made");
     snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", paths->shim);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, output[1], STDERR_FILENO);
@@ -126,10 +129,11 @@ static bool check_shim(const struct gw_paths *paths)
     }
     close(output[0]);
     if (length != 0 || status != 0)
-        return say(PROBLEM, "preload library", "%s cannot be loaded into a program", paths->shim);
+        return gw_doctor_say(GW_PROBLEM, "preload library", "%s cannot be loaded into a program", paths->shim);
     if (paths->tracer[0] == '\0')
-        return say(PROBLEM, "preload library", "libgpuwitness-tracer.so is missing beside it: install it again");
-    return say(FINE, "preload library", "%s", paths->shim);
+        return gw_doctor_say(GW_PROBLEM, "preload library",
+                             "libgpuwitness-tracer.so is missing beside it: install it again");
+    return gw_doctor_say(GW_FINE, "preload library", "%s", paths->shim);
 }
 
 static void check_device(const struct gw_paths *paths)
@@ -139,24 +143,85 @@ static void check_device(const struct gw_paths *paths)
     int (*get_count)(int *) = driver != NULL ? (int (*)(int *))dlsym(driver, "cuDeviceGetCount") : NULL;
     int devices = 0;
     if (init == NULL || get_count == NULL)
-        say(NOTE, "NVIDIA driver", "libcuda.so.1 was not found: only recordings with --simgpu are possible here");
+        gw_doctor_say(GW_NOTE, "NVIDIA driver",
+                      "libcuda.so.1 was not found: only recordings with --simgpu are possible here");
     else if (init(0) != 0 || get_count(&devices) != 0 || devices == 0)
-        say(NOTE, "NVIDIA driver", "libcuda.so.1 was found but offers no device (in a container: --gpus all)");
+        gw_doctor_say(GW_NOTE, "NVIDIA driver",
+                      "libcuda.so.1 was found but offers no device (in a container: --gpus all)");
     else
-        say(FINE, "NVIDIA driver", "%d device%s", devices, devices == 1 ? "" : "s");
+        gw_doctor_say(GW_FINE, "NVIDIA driver", "%d device%s", devices, devices == 1 ? "" : "s");
     if (paths->simgpu[0] != '\0')
-        say(FINE, "simulated GPU", "%s", paths->simgpu);
+        gw_doctor_say(GW_FINE, "simulated GPU", "%s", paths->simgpu);
     else
-        say(NOTE, "simulated GPU", "not built: record --simgpu and demo do not work");
+        gw_doctor_say(GW_NOTE, "simulated GPU", "not built: record --simgpu and demo do not work");
+}
+
+/* Each stream of the trace costs the session's daemons some open files, and so does each traced process. */
+static void check_limits(void)
+{
+    struct rlimit files, locked;
+    rlim_t enough_files = 16 * (rlim_t)gw_possible_cpus() + 256;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        if (files.rlim_cur >= enough_files)
+            gw_doctor_say(GW_FINE, "open files", "%llu allowed", (unsigned long long)files.rlim_cur);
+        else
+            gw_doctor_say(GW_NOTE, "open files",
+                          "only %llu allowed: raise them to %llu (ulimit -n, docker --ulimit nofile)",
+                          (unsigned long long)files.rlim_cur, (unsigned long long)enough_files);
+    }
+    if (getrlimit(RLIMIT_MEMLOCK, &locked) == 0) {
+        char size[32];
+        if (locked.rlim_cur >= LOCKED_ENOUGH_BYTES)
+            gw_doctor_say(GW_FINE, "locked memory", "%s",
+                          locked.rlim_cur == RLIM_INFINITY ? "unlimited" : gw_format_size(locked.rlim_cur, size));
+        else
+            gw_doctor_say(GW_NOTE, "locked memory",
+                          "only %s: recording does without, but NCCL over InfiniBand needs more "
+                          "(ulimit -l, docker --ulimit memlock=-1)",
+                          gw_format_size(locked.rlim_cur, size));
+    }
+}
+
+/* The driver says in /proc who may read its counters and activity records. */
+static void check_profiling(void)
+{
+    char line[256];
+    int admin_only = -1;
+    FILE *file = fopen("/proc/driver/nvidia/params", "re");
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+        sscanf(line, "RmProfilingAdminOnly: %d", &admin_only);
+    if (file != NULL)
+        fclose(file);
+    if (admin_only < 0)
+        return; /* there is no such driver, which has been said */
+    if (admin_only > 0 && geteuid() != 0)
+        gw_doctor_say(GW_NOTE, "CUPTI",
+                      "for root only here: record with --gpu-timing=events, or have the driver loaded with "
+                      "NVreg_RestrictProfilingToAdminUsers=0");
+    else
+        gw_doctor_say(GW_FINE, "CUPTI", "allowed for %s", admin_only > 0 ? "root, who this is" : "everybody");
+}
+
+static error_t take_option(int key, char *value, struct argp_state *state)
+{
+    const char **program = state->input;
+    (void)value;
+    if (key != ARGP_KEY_ARG)
+        return ARGP_ERR_UNKNOWN;
+    /* What follows are the program's own arguments. */
+    *program = state->argv[state->next - 1];
+    state->next = state->argc;
+    return 0;
 }
 
 int gw_verb_doctor(int argc, char **argv)
 {
     static const struct argp argp = {
         NULL,
-        NULL,
-        "",
-        "Checks whether this machine or container can record, and says what to do where it cannot.\v"
+        take_option,
+        "[[--] PROGRAM [ARGUMENT...]]",
+        "Checks whether this machine or container can record, and says what to do where it cannot; with PROGRAM, also "
+        "what would be missed of it. PROGRAM is not run.\v"
         "Prints one line a check: ok, note (recording works, something would be missed) or PROBLEM.\n\n"
         "Exit status: 0 when recording works, 1 when there is a PROBLEM, 2 for a wrong command line.",
         NULL,
@@ -164,8 +229,9 @@ int gw_verb_doctor(int argc, char **argv)
         NULL};
     struct gw_paths paths;
     struct gw_buffer_plan plan;
+    const char *program = NULL;
     bool bad;
-    if (gw_parse_options(&argp, argc, argv, 0, NULL) != 0)
+    if (gw_parse_options(&argp, argc, argv, ARGP_IN_ORDER, &program) != 0)
         return GW_EXIT_USAGE;
     if (gw_paths_find(&paths) != 0) {
         gw_complain(argv[0], "/proc is not mounted");
@@ -177,6 +243,10 @@ int gw_verb_doctor(int argc, char **argv)
         bad = true;
     else
         bad |= check_recording(&paths, &plan);
+    check_limits();
     check_device(&paths);
+    check_profiling();
+    if (program != NULL)
+        bad |= gw_doctor_check_program(program);
     return bad ? GW_EXIT_FAILURE : GW_EXIT_OK;
 }

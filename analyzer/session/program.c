@@ -35,10 +35,18 @@ static int executable(const char *path)
 
 int gw_program_look_up(const char *name)
 {
+    char path[PATH_MAX];
+    return gw_program_find(name, path);
+}
+
+int gw_program_find(const char *name, char ret_path[PATH_MAX])
+{
     const char *folders = getenv("PATH");
     int best = GW_STATUS_NOT_FOUND;
-    if (strchr(name, '/') != NULL)
+    if (strchr(name, '/') != NULL) {
+        snprintf(ret_path, PATH_MAX, "%s", name);
         return executable(name);
+    }
     if (*name == '\0')
         return GW_STATUS_NOT_FOUND;
     if (folders == NULL)
@@ -49,8 +57,10 @@ int gw_program_look_up(const char *name)
         if (snprintf(path, sizeof(path), "%.*s%s%s", length, folders, length > 0 ? "/" : "./", name) <
             (int)sizeof(path)) {
             int result = executable(path);
-            if (result == 0)
+            if (result == 0) {
+                memcpy(ret_path, path, sizeof(path));
                 return 0;
+            }
             /* A folder that may not be searched holds nothing, as for a shell. */
             if (result < best && access(path, F_OK) == 0)
                 best = result;

@@ -3,6 +3,7 @@
 #define GW_SESSION_PROGRAM_H
 
 #include <jansson.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
@@ -30,8 +31,10 @@ struct gw_program_end {
     int signal; /* 0 when it exited */
 };
 
-/* Looks `name` up as execvp does. Returns 0, or GW_STATUS_NOT_FOUND or GW_STATUS_NOT_EXECUTABLE. */
+/* Looks `name` up as execvp does. Returns 0, or GW_STATUS_NOT_FOUND or GW_STATUS_NOT_EXECUTABLE. The second one also
+ * tells where it is. */
 int gw_program_look_up(const char *name);
+int gw_program_find(const char *name, char ret_path[PATH_MAX]);
 
 /*
  * Blocks the signals that gw_program_wait handles, and makes this process the one that orphans of the program come to.

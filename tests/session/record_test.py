@@ -118,6 +118,41 @@ class Doctor(Recorded):
         self.assertRegex(done.stdout, r"ok +recording ")
         self.assertEqual(list(self.base.iterdir()), [])
 
+    def about(self, *program, status=0):
+        """What the doctor says of a program, without what it says of the machine."""
+        done = subprocess.run([GPUWITNESS, "doctor", *program], capture_output=True, text=True, cwd=self.base)
+        self.assertEqual((done.returncode, done.stderr), (status, ""), done.stdout)
+        lines = done.stdout.splitlines()
+        first = min(i for i, line in enumerate(lines) if line[9:].startswith("program "))
+        return "\n".join(lines[first:])
+
+    def test_program(self):
+        build = pathlib.Path(GPUWITNESS).parent.parent
+        self.assertRegex(self.about("--", str(build / "examples" / "train_loop"), "--steps", "3"),
+                         r"^ok +program .*dynamically\nok +CUDA runtime +linked as a shared library")
+        self.assertRegex(self.about(str(build / "programs" / "default_stream_static")),
+                         r"note +CUDA runtime +linked in statically")
+        self.assertRegex(self.about("--", "env", "python3"), r"ok +CUDA runtime +not linked")
+        self.assertRegex(self.about("no-such-program", status=1), r"^PROBLEM +program +no-such-program: not found$")
+
+    def test_program_that_cannot_be_recorded(self):
+        source = self.base / "empty.c"
+        source.write_text("int main(void) { return 0; }\n")
+        compiler = shutil.which("cc")
+        if compiler and subprocess.run([compiler, "-static", "-o", self.base / "static", source],
+                                       capture_output=True).returncode == 0:
+            self.assertRegex(self.about(str(self.base / "static"), status=1), r"^PROBLEM +program .*statically")
+        script = self.base / "script"
+        script.write_text("#!/usr/bin/env -S no-such-interpreter -x\n")
+        script.chmod(0o755)
+        self.assertRegex(self.about(str(script), status=1), r"run by no-such-interpreter\nPROBLEM")
+        if os.geteuid() == 0:
+            other = self.base / "setuid"
+            shutil.copy(shutil.which("true"), other)
+            os.chown(other, 65533, 65533)
+            other.chmod(0o4755)
+            self.assertRegex(self.about(str(other), status=1), r"^PROBLEM +program .*other privileges")
+
     def test_machine_without_lttng(self):
         tools = self.base / "bin"
         tools.mkdir()

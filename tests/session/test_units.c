@@ -3,6 +3,7 @@
 #include "analyzer/session/job.h"
 #include "analyzer/session/mode.h"
 #include "analyzer/session/packets.h"
+#include "analyzer/session/program_file.h"
 #include "analyzer/session/run_dir.h"
 #include "analyzer/session/run_info.h"
 #include "analyzer/session/schedule.h"
@@ -281,6 +282,42 @@ static void mode_travels(void **state)
     assert_int_equal(gw_session_mode_parse("{}", &read), -EINVAL);
 }
 
+/* Programs come from anywhere: one that is cut or damaged is looked at without harm. */
+static void broken_programs_are_inspected(void **state)
+{
+    const char *base = *state;
+    char path[256];
+    struct gw_program_file file;
+    assert_int_equal(gw_program_file_inspect("/proc/self/exe", &file), 0);
+    assert_int_equal(file.kind, GW_FILE_ELF);
+    assert_false(file.other_machine || file.is_static || file.needs_cudart || file.has_cudart_inside);
+
+    static uint8_t bytes[1 << 16];
+    FILE *self = fopen("/proc/self/exe", "r");
+    assert_non_null(self);
+    size_t length = fread(bytes, 1, sizeof(bytes), self);
+    fclose(self);
+    snprintf(path, sizeof(path), "%s/program", base);
+    for (size_t kept = 0; kept <= length; kept += kept < 256 ? 1 : 997) {
+        FILE *cut = fopen(path, "w");
+        assert_non_null(cut);
+        assert_int_equal(fwrite(bytes, 1, kept, cut), kept);
+        fclose(cut);
+        assert_int_equal(chmod(path, 0755), 0);
+        assert_int_equal(gw_program_file_inspect(path, &file), 0);
+    }
+    for (size_t at = 16; at < 0x400; at++) {
+        uint8_t saved = bytes[at];
+        bytes[at] ^= 0xff;
+        FILE *damaged = fopen(path, "w");
+        assert_non_null(damaged);
+        assert_int_equal(fwrite(bytes, 1, length, damaged), length);
+        fclose(damaged);
+        assert_int_equal(gw_program_file_inspect(path, &file), 0);
+        bytes[at] = saved;
+    }
+}
+
 static int make_base(void **state)
 {
     char *base = strdup("/tmp/gpuwitness-test-XXXXXX");
@@ -312,6 +349,7 @@ int main(void)
         cmocka_unit_test(mode_travels),
         cmocka_unit_test_setup_teardown(directory_is_made_once, make_base, remove_base),
         cmocka_unit_test_setup_teardown(broken_packets_are_cut, make_base, remove_base),
+        cmocka_unit_test_setup_teardown(broken_programs_are_inspected, make_base, remove_base),
         cmocka_unit_test_setup_teardown(info_is_replaced_whole, make_base, remove_base),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
