@@ -118,6 +118,8 @@ static error_t parse_wrapper(int key, char *value, struct argp_state *state)
         state->child_inputs[0] = wrapper->input;
         return 0;
     case KEY_HELP:
+        /* A note that options with one letter want the same values as those with a name: nobody asks. */
+        setenv("ARGP_HELP_FMT", "no-dup-args-note", 0);
         argp_help(state->root_argp, stdout, ARGP_HELP_LONG | ARGP_HELP_USAGE | ARGP_HELP_DOC, state->name);
         exit(fflush(stdout) == 0 ? GW_EXIT_OK : GW_EXIT_FAILURE);
     case ARGP_KEY_ERROR:

@@ -194,7 +194,7 @@ int gw_verb_plot(int argc, char **argv)
         .options = options,
         .parser = take_option,
         .args_doc = "RUN",
-        .doc = "Draws pictures of what `gpuwitness record` left in the directory RUN and prints their names.\v ",
+        .doc = "Draws pictures of what `gpuwitness record` left in the directory RUN and prints their names.",
         .help_filter = add_plots};
     struct arguments arguments = {.output = ".", .options = gw_plot_default_options()};
     struct gw_plot_source source = {NULL, NULL, NULL};

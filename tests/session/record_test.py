@@ -90,10 +90,11 @@ class CommandLine(Recorded):
 
     def test_help(self):
         for arguments in (["--help"], ["--version"], ["record", "--help"], ["doctor", "--help"], ["demo", "--help"],
-                          ["demo", "--simgpu-help"]):
+                          ["plot", "--help"], ["demo", "--simgpu-help"]):
             done = subprocess.run([GPUWITNESS, *arguments], capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertGreater(len(done.stdout), 50)
+            self.assertNotIn("Mandatory or optional", done.stdout)
 
     def test_program_keeps_its_options(self):
         done = self.record("echo", "--help", "-o", "x", "--", "-q")
