@@ -20,6 +20,7 @@ static const struct verb verbs[] = {
     {"plot", "PNG timelines and charts", gw_verb_plot},
     {"export", "the calls, operations, steps and gaps as files for other tools", gw_verb_export},
     {"diff", "why the steps of one run take longer than those of another", gw_verb_diff},
+    {"bundle", "what to attach to a bug report, without what is private", gw_verb_bundle},
     {"doctor", "can this machine record, and what would be missed", gw_verb_doctor},
     {"demo", "all of the above on the simulated GPU, no hardware needed", gw_verb_demo},
 };

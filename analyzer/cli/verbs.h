@@ -12,6 +12,7 @@ int gw_verb_report(int argc, char **argv);
 int gw_verb_plot(int argc, char **argv);
 int gw_verb_export(int argc, char **argv);
 int gw_verb_diff(int argc, char **argv);
+int gw_verb_bundle(int argc, char **argv);
 int gw_verb_doctor(int argc, char **argv);
 int gw_verb_demo(int argc, char **argv);
 

@@ -30,6 +30,9 @@ int gw_report_text(const struct gw_report *report, const struct gw_report_text_o
 int gw_explain_text(const char *id, const char *suspect, const char *explanation, const char *fix, unsigned width,
                     FILE *out);
 
+/* Writes the answer as Markdown tables and lists, to be pasted into a bug report. Returns as gw_report_text. */
+int gw_report_markdown(const struct gw_report *report, FILE *out);
+
 /* Writes the report as one JSON object and a line break. Returns as gw_report_text. */
 int gw_report_json(const struct gw_report *report, FILE *out);
 
