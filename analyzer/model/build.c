@@ -202,9 +202,17 @@ static int read_recording(const char *path, const struct gw_model_options *optio
                           struct gw_error *error)
 {
     int status = read_run_file(path, &recording->run, error);
-    return status ? status
-                  : gw_records_read(recording->run->trace_path, options ? &options->progress : NULL,
-                                    &recording->records, error);
+    if (!status) {
+        status = gw_records_read(recording->run->trace_path, options ? &options->progress : NULL, &recording->records,
+                                 error);
+    }
+    if (!status && recording->records->trace_count == 0 && recording->run->trace_bytes) {
+        status = gw_error_set(error, -ENODATA,
+                              "%s: the trace of the run is missing; copy the whole directory or record "
+                              "again",
+                              recording->run->trace_path);
+    }
+    return status;
 }
 
 static int build_imported(const char *path, const struct gw_model_options *options, struct gw_model **ret_model,

@@ -217,6 +217,7 @@ int gw_records_read(const char *path, const struct gw_read_progress *progress, s
         status = gw_error_set(error, -ENOMEM, "no memory to read the trace");
         goto end;
     }
+    pool.records->trace_count = directories.count;
     pool.records->stream_count = pool.task_count + 1;
     for (size_t i = 0; i < pool.task_count; i++) {
         pool.tasks[i].stream = &pool.records->streams[i];

@@ -173,6 +173,7 @@ static int fill(struct gw_run_file *run, const json_t *root)
     run->realtime_offset_ns = (int64_t)(number(start, "realtime_ns") - number(start, "monotonic_ns"));
     run->ring_ns = number(json_object_get(root, "flight_recorder"), "asked_ns");
     run->discarded_events = number(root, "events_discarded");
+    run->trace_bytes = number(root, "trace_bytes");
     const char *trace = json_string_value(json_object_get(root, "trace"));
     run->trace_path = join(run->path, trace ? trace : "trace");
     return run->command && run->trace_path ? copy_windows(run, json_object_get(root, "windows")) : -ENOMEM;
@@ -198,11 +199,11 @@ static int read_functions(struct gw_run_file *run, struct gw_error *error)
         status = gw_error_set(error, -ENOMEM, "%s: no memory for the function names", path);
         goto end;
     }
-    while (getline(&line, &line_capacity, file) > 0) {
+    for (unsigned at_line = 1; getline(&line, &line_capacity, file) > 0; at_line++) {
         char *name = NULL;
         unsigned long id = strtoul(line, &name, 10);
         if (name == line || *name != ' ' || id > UINT16_MAX || run->functions[id]) {
-            status = gw_error_set(error, -EBADMSG, "%s: the line '%.40s' is not \"id name\"", path, line);
+            status = gw_error_set(error, -EBADMSG, "%s: line %u is not \"id name\"; copy the run again", path, at_line);
             goto end;
         }
         name[strcspn(name, "\n")] = '\0';

@@ -11,6 +11,7 @@
 
 #define DEPTH_MAX 16
 #define CTF_MAGIC 0xC1FC1FC1u
+#define CTF_METADATA_MAGIC 0x75D11D57u
 
 struct packet_header {
     uint32_t magic;
@@ -20,6 +21,14 @@ struct packet_header {
     uint64_t begin_ns, end_ns;
     uint64_t content_bits, packet_bits;
     uint64_t number;
+} __attribute__((packed));
+
+struct metadata_header {
+    uint32_t magic;
+    uint8_t uuid[16];
+    uint32_t checksum;
+    uint32_t content_bits, packet_bits;
+    uint8_t encodings[3], version[2];
 } __attribute__((packed));
 
 static char *join(const char *directory, const char *name)
@@ -181,6 +190,42 @@ static int repair(struct gw_trace_directory *directory, struct gw_error *error)
                : 0;
 }
 
+/* source.ctf.fs (2.0.4) does not return from packets of metadata that are cut. Metadata in plain text has none. */
+static int check_metadata(const char *directory, struct gw_error *error)
+{
+    int status = 0;
+    struct stat info;
+    uint64_t at = 0;
+    char *path = join(directory, "metadata");
+    int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0 || fstat(fd, &info) != 0) {
+        status = path ? -errno : -ENOMEM;
+        gw_error_set(error, status, "%s/metadata cannot be read: %s", directory, strerror(-status));
+        goto end;
+    }
+    while (at < (uint64_t)info.st_size) {
+        struct metadata_header header = {0};
+        ssize_t got = pread(fd, &header, sizeof(header), (off_t)at);
+        if (at == 0 && got >= (ssize_t)sizeof(header.magic) && header.magic != CTF_METADATA_MAGIC) {
+            break;
+        }
+        if (got != (ssize_t)sizeof(header) || header.magic != CTF_METADATA_MAGIC ||
+            header.content_bits / 8 < sizeof(header) || header.content_bits > header.packet_bits ||
+            header.packet_bits / 8 > (uint64_t)info.st_size - at) {
+            status = gw_error_set(error, -EBADMSG,
+                                  "%s: the trace cannot be opened, its metadata is damaged; record again", directory);
+            goto end;
+        }
+        at += header.packet_bits / 8;
+    }
+end:
+    if (fd >= 0) {
+        close(fd);
+    }
+    free(path);
+    return status;
+}
+
 static int add_directory(struct gw_trace_directories *directories, const char *path, struct gw_error *error)
 {
     struct gw_trace_directory *grown =
@@ -211,7 +256,8 @@ static int visit(const char *path, int depth, struct gw_trace_directories *direc
     }
     size_t trace = directories->count;
     if (is_trace) {
-        status = add_directory(directories, path, error);
+        status = check_metadata(path, error);
+        status = status ? status : add_directory(directories, path, error);
     }
     for (int i = 0; i < count && !status; i++) {
         const char *name = entries[i]->d_name;
