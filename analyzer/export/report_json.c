@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyzer/export/report_facts.h"
+#include "analyzer/model/causality.h"
 
 /* jansson's _new setters take the value even when they fail, and NULL makes them fail: one flag is enough. */
 struct json {
@@ -83,6 +84,19 @@ static json_t *run_json(struct json *json, const struct gw_model *model)
     return run;
 }
 
+static json_t *causality_json(struct json *json, const struct gw_model *model)
+{
+    struct gw_causality causality;
+    json_t *object = json_object();
+    gw_model_check_causality(model, &causality);
+    put(json, object, "checked", json_integer((json_int_t)causality.checked));
+    put(json, object, "before_launch", json_integer((json_int_t)causality.before_launch));
+    put(json, object, "overlapping", json_integer((json_int_t)causality.overlapping));
+    put(json, object, "after_wait", json_integer((json_int_t)causality.after_wait));
+    put(json, object, "clock_off_ns", json_integer((json_int_t)causality.clock_off_ns));
+    return object;
+}
+
 static json_t *coverage_json(struct json *json, const struct gw_model *model)
 {
     json_t *coverage = json_object(), *ranges = json_array(), *routes = json_object(), *not_wrapped = json_array(),
@@ -113,6 +127,7 @@ static json_t *coverage_json(struct json *json, const struct gw_model *model)
     put(json, coverage, "timing_floor_ns", floor_ns ? json_integer((json_int_t)floor_ns) : json_null());
     put(json, coverage, "routes", routes);
     put(json, coverage, "not_wrapped", not_wrapped);
+    put(json, coverage, "causality", causality_json(json, model));
     put(json, perturbation, "percent", json_null());
     put(json, perturbation, "method", json_string("not measured"));
     put(json, coverage, "perturbation", perturbation);

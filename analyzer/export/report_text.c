@@ -1,10 +1,12 @@
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/export/report_facts.h"
 #include "analyzer/export/report_words.h"
+#include "analyzer/model/causality.h"
 #include "shim/api/functions.h"
 
 #define CAUSES_SHOWN 6
@@ -40,11 +42,6 @@ static bool is_simulated(const struct gw_model *model)
     return model->run.device_kind && strcmp(model->run.device_kind, "simulated") == 0;
 }
 
-static const char *plural(uint64_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
 static double percent(const struct text *text, double ms)
 {
     return text->total_ms > 0 ? 100 * ms / text->total_ms : 0;
@@ -71,17 +68,6 @@ static void print_no_answer(const struct text *text)
                      "No CUDA call was recorded: only what lies in the windows asked for (record --delay, --duration, "
                      "--attach-on-signal) is, and there was none in them.",
                      0, 0);
-        return;
-    }
-    bool damaged = false;
-    for (size_t i = 0; i < model->losses_count; i++)
-        damaged |= model->losses[i].reason == GW_LOSS_DISCARDED;
-    if (!model->calls_count && damaged) {
-        gw_page_wrap(
-            &text->page,
-            "No CUDA call is in what is left of the trace: a part of it was lost or damaged, so nothing can be "
-            "said of the program. Record again.",
-            0, 0);
         return;
     }
     if (!model->calls_count) {
@@ -117,11 +103,8 @@ static void print_answer(const struct text *text)
                  gw_duration_words(text->steps.median_ms).text);
     gw_page_wrap(&text->page, line, 0, 0);
     if (first && first->state == GW_CONFIRMED) {
-        snprintf(line, sizeof line,
-                 "The largest loss is %s (%s): without it a step is %s shorter on average (%.0f %% of the mean step, "
-                 "%s).",
-                 first->suspect, first->id, gw_duration_words(first->saving_ms).text, first->saving_percent,
-                 gw_duration_words(text->steps.mean_ms).text);
+        snprintf(line, sizeof line, "The largest loss is %s (%s): without it a step is %s shorter (%.0f %%).",
+                 first->suspect, first->id, gw_duration_words(first->saving_ms).text, first->saving_percent);
         gw_page_style(&text->page, "1");
         gw_page_wrap(&text->page, line, 0, 0);
         gw_page_style(&text->page, NULL);
@@ -202,8 +185,8 @@ static int print_causes(const struct text *text)
                  : inside ? ": "
                           : ", before ",
                  named ? gw_function_name(cause->function) : "");
-        int column = fprintf(text->page.out, "  %10s a step, %6.*f times  ", gw_duration_words(cause->ms_per_step).text,
-                             cause->per_step < 0.095 ? 3 : 1, cause->per_step);
+        int column = fprintf(text->page.out, "  %10s a step, %6.1f times  ", gw_duration_words(cause->ms_per_step).text,
+                             cause->per_step);
         gw_page_wrap(&text->page, words, column > 0 ? (unsigned)column : 0, 36);
     }
     return 0;
@@ -364,7 +347,7 @@ static uint64_t print_left_out(const struct text *text, enum gw_loss_reason reas
     }
     if (ranges)
         gw_page_item(&text->page, "left out", FACT, "%s in %zu range%s: %s",
-                     gw_duration_words((double)left_out_ns / 1e6).text, ranges, plural(ranges), what);
+                     gw_duration_words((double)left_out_ns / 1e6).text, ranges, ranges == 1 ? "" : "s", what);
     return ranges ? model->run.end_ns - counted_ns : UINT64_MAX;
 }
 
@@ -380,12 +363,9 @@ static void print_losses(const struct text *text)
     lost = lost > model->run.discarded_events ? lost : model->run.discarded_events;
     if (!lost && !ranges)
         gw_page_item(&text->page, "lost", FACT, "nothing");
-    else if (!lost)
-        gw_page_item(&text->page, "lost", FACT, "the events of %zu range%s of time: a part of the trace is damaged",
-                     ranges, plural(ranges));
     else
-        gw_page_item(&text->page, "lost", FACT, "%llu event%s in %zu range%s; record with a larger --buffer-size",
-                     (unsigned long long)lost, plural(lost), ranges, plural(ranges));
+        gw_page_item(&text->page, "lost", FACT, "%llu events in %zu ranges; record with a larger --buffer-size",
+                     (unsigned long long)lost, ranges);
     print_left_out(text, GW_LOSS_OUTSIDE, "recorded was only what lies in the windows asked for");
     uint64_t kept_ns = print_left_out(text, GW_LOSS_LET_GO, "older events were let go, as asked for");
     if (kept_ns < model->run.ring_ns)
@@ -416,6 +396,20 @@ static void print_unfinished(const struct text *text)
         gw_page_item(&text->page, "program", FACT, "ended with status %d", model->run.exit_status);
 }
 
+static void print_causality(const struct text *text)
+{
+    struct gw_causality causality;
+    gw_model_check_causality(text->report->model, &causality);
+    uint64_t wrong = causality.before_launch + causality.overlapping + causality.after_wait;
+    if (wrong)
+        gw_page_item(&text->page, "clocks", FACT,
+                     "%" PRIu64 " times of %" PRIu64 " GPU operations contradict the host's calls (%" PRIu64
+                     " begin before their launch, %" PRIu64 " before the one ahead ended, %" PRIu64
+                     " ended after a wait for them): they are off by up to %s more than is said",
+                     wrong, causality.checked, causality.before_launch, causality.overlapping, causality.after_wait,
+                     gw_duration_words((double)causality.clock_off_ns / 1e6).text);
+}
+
 static void print_coverage(const struct text *text)
 {
     const struct gw_model *model = text->report->model;
@@ -423,10 +417,8 @@ static void print_coverage(const struct text *text)
     size_t not_wrapped = 0;
     for (size_t i = 0; i < model->devices_count; i++)
         floor_ns = model->devices[i].timing_floor_ns > floor_ns ? model->devices[i].timing_floor_ns : floor_ns;
-    gw_page_item(&text->page, "seen", FACT, "%zu call%s, %zu GPU operation%s, %zu thread%s, %zu process%s",
-                 model->calls_count, plural(model->calls_count), model->ops_count, plural(model->ops_count),
-                 model->threads_count, plural(model->threads_count), model->processes_count,
-                 model->processes_count == 1 ? "" : "es");
+    gw_page_item(&text->page, "seen", FACT, "%zu calls, %zu GPU operations, %zu threads, %zu processes",
+                 model->calls_count, model->ops_count, model->threads_count, model->processes_count);
     if (floor_ns)
         gw_page_item(&text->page, "GPU timing", FACT,
                      "%s; 99 %% of the kernels begin and end within %s of what is said", gw_timing_name(model->timing),
@@ -445,6 +437,7 @@ static void print_coverage(const struct text *text)
     if (not_wrapped)
         gw_page_item(&text->page, "not seen", FACT, "%zu functions were looked up that gpuwitness has no wrapper for",
                      not_wrapped);
+    print_causality(text);
     print_losses(text);
     print_unfinished(text);
     double error = text->report->verdicts->replay_error_percent;
