@@ -42,6 +42,11 @@ static bool is_simulated(const struct gw_model *model)
     return model->run.device_kind && strcmp(model->run.device_kind, "simulated") == 0;
 }
 
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 static double percent(const struct text *text, double ms)
 {
     return text->total_ms > 0 ? 100 * ms / text->total_ms : 0;
@@ -68,6 +73,17 @@ static void print_no_answer(const struct text *text)
                      "No CUDA call was recorded: only what lies in the windows asked for (record --delay, --duration, "
                      "--attach-on-signal) is, and there was none in them.",
                      0, 0);
+        return;
+    }
+    bool damaged = false;
+    for (size_t i = 0; i < model->losses_count; i++)
+        damaged |= model->losses[i].reason == GW_LOSS_DISCARDED;
+    if (!model->calls_count && damaged) {
+        gw_page_wrap(
+            &text->page,
+            "No CUDA call is in what is left of the trace: a part of it was lost or damaged, so nothing can be "
+            "said of the program. Record again.",
+            0, 0);
         return;
     }
     if (!model->calls_count) {
@@ -103,8 +119,11 @@ static void print_answer(const struct text *text)
                  gw_duration_words(text->steps.median_ms).text);
     gw_page_wrap(&text->page, line, 0, 0);
     if (first && first->state == GW_CONFIRMED) {
-        snprintf(line, sizeof line, "The largest loss is %s (%s): without it a step is %s shorter (%.0f %%).",
-                 first->suspect, first->id, gw_duration_words(first->saving_ms).text, first->saving_percent);
+        snprintf(line, sizeof line,
+                 "The largest loss is %s (%s): without it a step is %s shorter on average (%.0f %% of the mean step, "
+                 "%s).",
+                 first->suspect, first->id, gw_duration_words(first->saving_ms).text, first->saving_percent,
+                 gw_duration_words(text->steps.mean_ms).text);
         gw_page_style(&text->page, "1");
         gw_page_wrap(&text->page, line, 0, 0);
         gw_page_style(&text->page, NULL);
@@ -185,8 +204,8 @@ static int print_causes(const struct text *text)
                  : inside ? ": "
                           : ", before ",
                  named ? gw_function_name(cause->function) : "");
-        int column = fprintf(text->page.out, "  %10s a step, %6.1f times  ", gw_duration_words(cause->ms_per_step).text,
-                             cause->per_step);
+        int column = fprintf(text->page.out, "  %10s a step, %6.*f times  ", gw_duration_words(cause->ms_per_step).text,
+                             cause->per_step < 0.095 ? 3 : 1, cause->per_step);
         gw_page_wrap(&text->page, words, column > 0 ? (unsigned)column : 0, 36);
     }
     return 0;
@@ -347,7 +366,7 @@ static uint64_t print_left_out(const struct text *text, enum gw_loss_reason reas
     }
     if (ranges)
         gw_page_item(&text->page, "left out", FACT, "%s in %zu range%s: %s",
-                     gw_duration_words((double)left_out_ns / 1e6).text, ranges, ranges == 1 ? "" : "s", what);
+                     gw_duration_words((double)left_out_ns / 1e6).text, ranges, plural(ranges), what);
     return ranges ? model->run.end_ns - counted_ns : UINT64_MAX;
 }
 
@@ -363,9 +382,12 @@ static void print_losses(const struct text *text)
     lost = lost > model->run.discarded_events ? lost : model->run.discarded_events;
     if (!lost && !ranges)
         gw_page_item(&text->page, "lost", FACT, "nothing");
+    else if (!lost)
+        gw_page_item(&text->page, "lost", FACT, "the events of %zu range%s of time: a part of the trace is damaged",
+                     ranges, plural(ranges));
     else
-        gw_page_item(&text->page, "lost", FACT, "%llu events in %zu ranges; record with a larger --buffer-size",
-                     (unsigned long long)lost, ranges);
+        gw_page_item(&text->page, "lost", FACT, "%llu event%s in %zu range%s; record with a larger --buffer-size",
+                     (unsigned long long)lost, plural(lost), ranges, plural(ranges));
     print_left_out(text, GW_LOSS_OUTSIDE, "recorded was only what lies in the windows asked for");
     uint64_t kept_ns = print_left_out(text, GW_LOSS_LET_GO, "older events were let go, as asked for");
     if (kept_ns < model->run.ring_ns)
@@ -417,8 +439,10 @@ static void print_coverage(const struct text *text)
     size_t not_wrapped = 0;
     for (size_t i = 0; i < model->devices_count; i++)
         floor_ns = model->devices[i].timing_floor_ns > floor_ns ? model->devices[i].timing_floor_ns : floor_ns;
-    gw_page_item(&text->page, "seen", FACT, "%zu calls, %zu GPU operations, %zu threads, %zu processes",
-                 model->calls_count, model->ops_count, model->threads_count, model->processes_count);
+    gw_page_item(&text->page, "seen", FACT, "%zu call%s, %zu GPU operation%s, %zu thread%s, %zu process%s",
+                 model->calls_count, plural(model->calls_count), model->ops_count, plural(model->ops_count),
+                 model->threads_count, plural(model->threads_count), model->processes_count,
+                 model->processes_count == 1 ? "" : "es");
     if (floor_ns)
         gw_page_item(&text->page, "GPU timing", FACT,
                      "%s; 99 %% of the kernels begin and end within %s of what is said", gw_timing_name(model->timing),
