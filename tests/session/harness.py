@@ -111,8 +111,9 @@ class Recorded(unittest.TestCase):
     def kill_everything(self, process):
         """The recorder, its daemons and the program, as when a machine's memory runs out."""
         below = descendants(process.pid)
-        self.clear_home_later(self.keeper_of(process))
-        for pid in [process.pid, *below]:
+        keeper = self.keeper_of(process)
+        self.clear_home_later(keeper)
+        for pid in [keeper, process.pid, *below]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         process.wait(PATIENCE_S)

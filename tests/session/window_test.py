@@ -130,6 +130,25 @@ class WindowOfAProgram(Windowed):
         self.assertEqual({lost["reason"] for lost in report["coverage"]["lost_ranges"]}, {"outside the windows"})
         self.assertEqual(report["coverage"]["lost_events"], 0)
 
+    def test_killed_in_a_window(self):
+        process = self.start("stdbuf", "-oL", str(EXAMPLE), "--steps", "1000000",
+                             options=("-q", "--simgpu", "--attach-on-signal"))
+        self.assertTrue(process.stdout.readline())
+        process.send_signal(signal.SIGUSR2)
+        self.wait_open(1)
+        for _ in range(30):
+            self.assertTrue(process.stdout.readline())
+        self.kill_everything(process)
+        done = subprocess.run([GPUWITNESS, "report", "--json", self.run_dir], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreater(json.loads(done.stdout)["steps"]["count"], 10)
+        (begin, end), = self.windows()
+        self.assertIsNone(end)
+        outside = [lost for lost in json.loads(done.stdout)["coverage"]["lost_ranges"]
+                   if lost["reason"] == "outside the windows"]
+        self.assertEqual(len(outside), 1)
+        self.assertGreaterEqual(outside[0]["end_ns"], begin)
+
 
 if __name__ == "__main__":
     main()
