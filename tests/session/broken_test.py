@@ -26,6 +26,12 @@ class Space(Recorded):
         self.assertTrue(self.info()["buffers"]["path"].startswith(str(self.run_dir.resolve())))
         self.assertEqual(self.events(), 1000)
 
+    def test_shared_memory_of_a_container(self):
+        """Docker's default."""
+        done = self.in_namespace([("/dev/shm", "64m")], TICKER, "1000")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(self.events(), 1000)
+
     def test_no_room_for_buffers(self):
         small = self.base / "small"
         small.mkdir()

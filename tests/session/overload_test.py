@@ -125,9 +125,9 @@ class Overload(OnSimulatedGpu):
 
 
 class Deaths(OnSimulatedGpu):
-    def test_hang(self):
-        """Kernels that take an hour, a program that is killed while it waits for one."""
-        process = self.start_there(EXAMPLE, "--steps", "5", settings="slowdown 0 10000000\n")
+    def start_hanging(self, *options):
+        """A program that waits for a kernel that takes an hour. Returns its recorder and its process id."""
+        process = self.start_there(EXAMPLE, "--steps", "5", settings="slowdown 0 10000000\n", options=options)
         pid = self.pid_of(process, EXAMPLE)
 
         def sleeps():
@@ -137,11 +137,26 @@ class Deaths(OnSimulatedGpu):
             return False
 
         wait_until(sleeps, "the program waits for a kernel")
+        return process, pid
+
+    def test_hang(self):
+        process, pid = self.start_hanging()
         os.kill(pid, signal.SIGKILL)
         self.assertEqual(self.finish(process), (137, ""))
         self.assertRegex(self.report_text(), r"hanging cuda\w+ on thread \d+ never returned: entered at")
         unfinished = [call for call in self.calls() if call["end_ns"] == ""]
         self.assertEqual(len(unfinished), 1)
+
+    def test_snapshot_of_a_hang(self):
+        process, pid = self.start_hanging("--flight-recorder=10s")
+        process.send_signal(signal.SIGUSR2)
+        recorded, self.run_dir = self.run_dir, self.run_dir / "snapshot-1"
+        wait_until((self.run_dir / "run.json").exists, "the snapshot is written")
+        self.assertRegex(self.report_text(), r"hanging cuda\w+ on thread \d+ had not returned: entered at")
+        self.run_dir = recorded
+        os.kill(pid, signal.SIGKILL)
+        self.assertEqual(self.finish(process), (137, ""))
+        self.assertRegex(self.report_text(), r"hanging cuda\w+ on thread \d+ never returned: entered at")
 
     def death(self, number):
         process = self.start_there("stdbuf", "-oL", EXAMPLE, "--steps", "1000000")
