@@ -40,6 +40,22 @@ static int by_time(const void *left, const void *right)
     return a->ms > b->ms ? -1 : a->ms < b->ms ? 1 : a->name < b->name ? -1 : a->name > b->name;
 }
 
+/* Roles of all names; what communicates is known by its operations. The folded names go into *briefs. */
+static int find_roles(const struct gw_model *model, enum gw_role *roles, char **briefs)
+{
+    for (size_t i = 0; i < model->names_count; i++) {
+        briefs[i] = gw_kernel_name_short(model->names[i]);
+        if (!briefs[i])
+            return -ENOMEM;
+        roles[i] = gw_role_of_kernel(model->names[i], briefs[i]);
+    }
+    for (size_t i = 0; i < model->ops_count; i++) {
+        if (model->ops[i].kind == GW_OP_COMM && model->ops[i].name != GW_NONE)
+            roles[model->ops[i].name] = GW_ROLE_COMMUNICATION;
+    }
+    return 0;
+}
+
 static enum gw_role role_of(const struct gw_op *op, const enum gw_role *roles)
 {
     return op->kind == GW_OP_COMM     ? GW_ROLE_COMMUNICATION
@@ -73,19 +89,21 @@ static void add_kernels(struct gw_diff_side *side, const struct gw_model *model,
     }
 }
 
-/* The names of most time in each role; kernels is sorted. */
+/* The names of most time in each role, instances of one template once; kernels is sorted. */
 static int name_roles(struct gw_diff_side *side, const struct gw_model *model, const enum gw_role *roles,
-                      const struct kernel_sum *kernels)
+                      char *const *briefs, const struct kernel_sum *kernels)
 {
-    size_t named[GW_ROLE_COUNT] = {0};
     for (size_t i = 0; i < model->names_count && kernels[i].ms > 0; i++) {
-        enum gw_role role = roles[kernels[i].name];
-        char *name = named[role] < GW_DIFF_NAMES ? gw_kernel_name_short(model->names[kernels[i].name]) : NULL;
-        if (named[role] == GW_DIFF_NAMES)
+        const char *brief = briefs[kernels[i].name];
+        char **names = side->roles[roles[kernels[i].name]].names;
+        size_t at = 0;
+        while (at < GW_DIFF_NAMES && names[at] && strcmp(names[at], brief) != 0)
+            at++;
+        if (at == GW_DIFF_NAMES || names[at])
             continue;
-        if (!name)
+        names[at] = strdup(brief);
+        if (!names[at])
             return -ENOMEM;
-        side->roles[role].names[named[role]++] = name;
     }
     return 0;
 }
@@ -146,7 +164,8 @@ int gw_diff_side_create(const struct gw_model *model, const struct gw_budget *bu
     struct gw_diff_side *side = calloc(1, sizeof(*side));
     enum gw_role *roles = calloc(model->names_count + 1, sizeof(*roles));
     struct kernel_sum *kernels = calloc(model->names_count + 1, sizeof(*kernels));
-    int status = side && roles && kernels ? 0 : -ENOMEM;
+    char **briefs = calloc(model->names_count + 1, sizeof(*briefs));
+    int status = side && roles && kernels && briefs ? find_roles(model, roles, briefs) : -ENOMEM;
     if (status)
         goto end;
     const char *device = model->devices_count ? model->devices[0].name : NULL;
@@ -158,16 +177,17 @@ int gw_diff_side_create(const struct gw_model *model, const struct gw_budget *bu
     side->per = per;
     for (size_t s = 0; s < model->steps_count; s++)
         side->warmup += model->steps[s].warmup;
-    for (uint32_t i = 0; i < model->names_count; i++) {
-        roles[i] = gw_role_of_kernel(model->names[i]);
+    for (uint32_t i = 0; i < model->names_count; i++)
         kernels[i].name = i;
-    }
     sum_up_steps(side, model, budget, roles, kernels);
     qsort(kernels, model->names_count, sizeof(*kernels), by_time);
-    status = side->path && side->device ? name_roles(side, model, roles, kernels) : -ENOMEM;
+    status = side->path && side->device ? name_roles(side, model, roles, briefs, kernels) : -ENOMEM;
     status = status ? status : take_verdicts(side, verdicts);
     status = status ? status : side->steps ? 0 : -ENODATA;
 end:
+    for (size_t i = 0; briefs && i < model->names_count; i++)
+        free(briefs[i]);
+    free(briefs);
     free(roles);
     free(kernels);
     if (status)

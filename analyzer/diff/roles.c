@@ -37,7 +37,7 @@ static const struct {
     {"multi_tensor_apply", GW_ROLE_OPTIMIZER},
     {"optimizer", GW_ROLE_OPTIMIZER},
     {"sgd", GW_ROLE_OPTIMIZER},
-    {"lamb", GW_ROLE_OPTIMIZER},
+    {"lamb_", GW_ROLE_OPTIMIZER},
     {"layernorm", GW_ROLE_NORMALISATION},
     {"layer_norm", GW_ROLE_NORMALISATION},
     {"batchnorm", GW_ROLE_NORMALISATION},
@@ -99,11 +99,17 @@ static const struct {
     {"fill", GW_ROLE_MEMSET},
 };
 
-enum gw_role gw_role_of_kernel(const char *name)
+static enum gw_role find(const char *name)
 {
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         if (strcasestr(name, parts[i].part))
             return parts[i].role;
     }
     return GW_ROLE_OTHER;
+}
+
+enum gw_role gw_role_of_kernel(const char *name, const char *brief)
+{
+    enum gw_role role = find(brief);
+    return role == GW_ROLE_OTHER ? find(name) : role;
 }

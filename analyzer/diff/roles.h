@@ -27,7 +27,8 @@ enum gw_role {
 /* "matmul", "attention", …; static. */
 const char *gw_role_name(enum gw_role role);
 
-/* Role of a kernel with this name, mangled or not; GW_ROLE_OTHER when the name does not tell. */
-enum gw_role gw_role_of_kernel(const char *name);
+/* Role of a kernel with this name, mangled or not, whose folded name is brief: that decides, and the types in the whole
+ * name only where it does not tell. GW_ROLE_OTHER when neither tells. */
+enum gw_role gw_role_of_kernel(const char *name, const char *brief);
 
 #endif

@@ -108,11 +108,11 @@ static void put_classes(const struct table *table, const struct gw_diff_side *a,
     put_change(table, "step", &a->step, &b->step, "the sum of the above");
 }
 
-static void list_names(const struct gw_diff_role *role, char text[CELL])
+static void list_names(const struct gw_diff_role *role, size_t limit, char text[CELL])
 {
     size_t used = 0;
     text[0] = '\0';
-    for (size_t i = 0; i < GW_DIFF_NAMES && role->names[i] && used < CELL - 8; i++)
+    for (size_t i = 0; i < limit && role->names[i] && used < CELL - 8; i++)
         used += (size_t)snprintf(text + used, CELL - used, "%s%.36s", i ? ", " : "", role->names[i]);
 }
 
@@ -127,9 +127,14 @@ static void put_roles(const struct table *table, const struct gw_diff_side *a, c
             continue;
         snprintf(counts[0], CELL, "%.3g", left->count);
         snprintf(counts[1], CELL, "%.3g", right->count);
-        list_names(left, names[0]);
-        list_names(right, names[1]);
-        if (strcmp(names[0], names[1]) == 0)
+        list_names(left, GW_DIFF_NAMES, names[0]);
+        list_names(right, GW_DIFF_NAMES, names[1]);
+        bool same = strcmp(names[0], names[1]) == 0;
+        if (!same && !table->markdown) { /* a line has room for one each */
+            list_names(left, 1, names[0]);
+            list_names(right, 1, names[1]);
+        }
+        if (same)
             snprintf(both, sizeof(both), "%s", names[0]);
         else
             snprintf(both, sizeof(both), "A: %s; B: %s", *names[0] ? names[0] : "none", *names[1] ? names[1] : "none");
@@ -169,8 +174,9 @@ static unsigned put_verdicts(const struct table *table, const struct gw_diff_sid
 
 int gw_diff_text(const struct gw_diff_side *a, const struct gw_diff_side *b, const char *unit, bool markdown, FILE *out)
 {
-    static const int run_widths[] = {14, 36, 36}, class_widths[] = {16, -8, -8, -9, -9, 12},
-                     role_widths[] = {14, -8, -6, -8, -6, -9, 20}, verdict_widths[] = {18, 15, 15, 9, 20};
+    const int path_width = (int)strlen(a->path) > 36 ? (int)strlen(a->path) : 36, run_widths[] = {14, path_width, 36};
+    static const int class_widths[] = {16, -8, -8, -9, -9, 12}, role_widths[] = {14, -8, -6, -8, -6, -9, 20},
+                     verdict_widths[] = {18, 15, 15, 9, 20};
     const struct table runs = {out, markdown, run_widths, 3}, classes = {out, markdown, class_widths, 6},
                        roles = {out, markdown, role_widths, 7}, verdicts = {out, markdown, verdict_widths, 5};
     const struct gw_page page = {.out = out, .width = markdown ? 1000000 : WIDTH};
