@@ -10,11 +10,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GW_SINK_VERSION 2u
+#define GW_SINK_VERSION 3u
 #define GW_WORDS_MAX 40u // the longest list of words a wrapper hands over
 
 // How a program reached an API; bit api * 3 + route of gw_notes.routes.
 enum gw_route { GW_ROUTE_LINKED = 0, GW_ROUTE_DLSYM = 1, GW_ROUTE_PROC_ADDRESS = 2 };
+
+// A note's version when the name was not wrapped because its wrapper leads to another library already.
+#define GW_NOTE_SECOND_LIBRARY UINT32_MAX
 
 struct gw_note {
     char name[80];
@@ -48,6 +51,7 @@ struct gw_thread {
     uint8_t depth; // of nested calls of the program
     uint8_t typed; // a nested call wrote the typed event of this call id
     uint8_t op_index;
+    uint8_t comm_groups; // of NCCL, begun and not ended
     uint32_t notes_seen;
     struct {
         uint64_t handle;
@@ -88,6 +92,9 @@ struct gw_sink {
     bool (*begin)(struct gw_thread *thread, struct gw_call *call, unsigned function, const uint64_t *words);
     // Leaves it. result is what the function returned, 0 when that is no status. Preserves errno.
     void (*end)(struct gw_thread *thread, struct gw_call *call, const uint64_t *words, int32_t result);
+    // The program closes a descriptor: calls close_fd, but for a descriptor of the tracer's own fails with EBADF, as if
+    // it were not open.
+    int (*close)(int fd, int (*close_fd)(int fd));
 };
 
 // The tracer's only exported function. Returns NULL when it cannot work; nothing then remains but the loaded library.

@@ -1,8 +1,11 @@
 // dlsym and dlvsym: ask the route, then either return its value or jump to the real function with the program's
-// arguments and return address as they came, because the real one looks at its caller for RTLD_NEXT and RTLD_DEFAULT.
+// arguments and return address as they came (the route is told that address as well), because the real one looks at its caller for RTLD_NEXT and RTLD_DEFAULT.
 #if defined(__x86_64__)
 
-.macro hook name, route
+#define CALLER_THIRD %rdx
+#define CALLER_FOURTH %rcx
+
+.macro hook name, route, caller
     .globl \name
     .type \name, @function
 \name:
@@ -14,6 +17,7 @@
     .cfi_adjust_cfa_offset 8
     pushq %rdx
     .cfi_adjust_cfa_offset 8
+    movq 24(%rsp), \caller
     call \route
     movq %rdx, %rcx
     popq %rdx
@@ -34,7 +38,10 @@
 
 #elif defined(__aarch64__)
 
-.macro hook name, route
+#define CALLER_THIRD x2
+#define CALLER_FOURTH x3
+
+.macro hook name, route, caller
     .globl \name
     .type \name, @function
 \name:
@@ -46,6 +53,7 @@
     mov x29, sp
     stp x0, x1, [sp, #16]
     str x2, [sp, #32]
+    mov \caller, x30
     bl \route
     mov x16, x0
     mov x17, x1
@@ -67,6 +75,6 @@
 #endif
 
     .text
-    hook dlsym, gw_route_dlsym
-    hook dlvsym, gw_route_dlvsym
+    hook dlsym, gw_route_dlsym, CALLER_THIRD
+    hook dlvsym, gw_route_dlvsym, CALLER_FOURTH
     .section .note.GNU-stack, "", %progbits

@@ -28,6 +28,7 @@ static int read_object(struct dl_phdr_info *info, size_t size, void *data)
             elf.high = low + part->p_memsz > elf.high ? low + part->p_memsz : elf.high;
         }
     }
+    elf.dynamic = dynamic;
     for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
         uintptr_t address = dynamic->d_un.d_ptr;
 
@@ -120,6 +121,45 @@ bool gw_elf_is(const char *path, const char *stem)
     size_t length = strlen(stem);
 
     return strncmp(file, stem, length) == 0 && (file[length] == '\0' || file[length] == '.');
+}
+
+const char *gw_elf_next_needed(const struct gw_elf *elf, const void **entry)
+{
+    const ElfW(Dyn) *dynamic = *entry ? (const ElfW(Dyn) *)*entry + 1 : elf->dynamic;
+
+    for (; elf->strings && dynamic && dynamic->d_tag != DT_NULL; dynamic++)
+        if (dynamic->d_tag == DT_NEEDED) {
+            *entry = dynamic;
+            return elf->strings + dynamic->d_un.d_val;
+        }
+    return NULL;
+}
+
+bool gw_elf_answers_to(const struct gw_elf *elf, const char *needed)
+{
+    const char *slash = strrchr(elf->path, '/');
+
+    if (strcmp(slash ? slash + 1 : elf->path, needed) == 0)
+        return true;
+    for (const ElfW(Dyn) *dynamic = elf->dynamic; elf->strings && dynamic && dynamic->d_tag != DT_NULL; dynamic++)
+        if (dynamic->d_tag == DT_SONAME)
+            return strcmp(elf->strings + dynamic->d_un.d_val, needed) == 0;
+    return false;
+}
+
+static int read_unloads(struct dl_phdr_info *info, size_t size, void *data)
+{
+    *(unsigned long long *)data =
+        size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof(info->dlpi_subs) ? info->dlpi_subs : 0;
+    return 1;
+}
+
+unsigned long long gw_elf_unloads(void)
+{
+    unsigned long long unloads = 0;
+
+    dl_iterate_phdr(read_unloads, &unloads);
+    return unloads;
 }
 
 struct libc_search {

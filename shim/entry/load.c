@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -15,7 +16,7 @@
 
 static const int always = 1, never = 0;
 
-enum { NOT_LOADED, LOADING, LOADED };
+enum { NOT_LOADED, LOADING, LOADED, LATE };
 
 static bool load_and_begin(struct gw_thread *thread, struct gw_call *call, unsigned function, const uint64_t *words);
 
@@ -92,7 +93,12 @@ static const struct gw_sink *wait_for_load(int *loading)
 {
     const struct timespec longest = {.tv_nsec = 200000000};
 
-    syscall(SYS_futex, loading, FUTEX_WAIT_PRIVATE, LOADING, &longest, NULL, 0);
+    // Once is enough: in a child forked meanwhile, nobody is loading any more.
+    if (syscall(SYS_futex, loading, FUTEX_WAIT_PRIVATE, LOADING, &longest, NULL, 0) != 0 && errno == ETIMEDOUT) {
+        int expected = LOADING;
+
+        __atomic_compare_exchange_n(loading, &expected, LATE, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    }
     return __atomic_load_n(&gw_sink, __ATOMIC_ACQUIRE);
 }
 
@@ -105,9 +111,14 @@ static bool load_and_begin(struct gw_thread *thread, struct gw_call *call, unsig
     if (thread->busy)
         return false;
     if (__atomic_compare_exchange_n(&loading, &before, LOADING, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+        int cancel_state;
+
+        // Loading opens files, where a thread that is to be cancelled would end with the loader's lock held.
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
         thread->busy = 1;
         sink = load();
         thread->busy = 0;
+        pthread_setcancelstate(cancel_state, NULL);
         sink = sink ? sink : &sink_off;
         __atomic_store_n(&gw_sink, sink, __ATOMIC_RELEASE);
         __atomic_store_n(&loading, LOADED, __ATOMIC_RELEASE);

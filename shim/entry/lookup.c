@@ -10,8 +10,8 @@ struct gw_dlsym_route {
     void *value;
 };
 
-struct gw_dlsym_route gw_route_dlsym(void *handle, const char *name);
-struct gw_dlsym_route gw_route_dlvsym(void *handle, const char *name, const char *version);
+struct gw_dlsym_route gw_route_dlsym(void *handle, const char *name, const void *caller);
+struct gw_dlsym_route gw_route_dlvsym(void *handle, const char *name, const char *version, const void *caller);
 
 // Fails as a search without the shim would have failed, so that dlerror has something to say.
 static void *not_found(const char *name)
@@ -23,7 +23,7 @@ static void *not_found(const char *name)
 
 // The program asked for a name of the table and the real library answered `real` (NULL: it has none, and dlerror is
 // set).
-static void *answer(unsigned function, void *real)
+static void *answer(unsigned function, void *real, const void *caller)
 {
     if (!real)
         return NULL;
@@ -33,6 +33,13 @@ static void *answer(unsigned function, void *real)
         if (!gw_real(function))
             return not_found(gw_function_name(function));
     } else if (gw_address_is_api(real)) {
+        void *decided = gw_real_decided(function, caller);
+
+        // One wrapper cannot lead to two libraries for one caller: the second one's function stays bare.
+        if (decided && decided != real) {
+            gw_note_passed(gw_function_name(function), GW_NOTE_SECOND_LIBRARY);
+            return real;
+        }
         gw_real_set(function, real);
     } else {
         return real;
@@ -41,7 +48,7 @@ static void *answer(unsigned function, void *real)
     return gw_wrapper(function);
 }
 
-struct gw_dlsym_route gw_route_dlsym(void *handle, const char *name)
+struct gw_dlsym_route gw_route_dlsym(void *handle, const char *name, const void *caller)
 {
     void *(*real)(void *, const char *) = (void *(*)(void *, const char *))gw_real_dlsym();
     unsigned function = name ? gw_function_find(name) : GW_FUNCTION_NONE;
@@ -54,17 +61,17 @@ struct gw_dlsym_route gw_route_dlsym(void *handle, const char *name)
         gw_note_route(gw_function_row(function)->api, GW_ROUTE_DLSYM);
         return (struct gw_dlsym_route){.value = gw_wrapper(function)};
     }
-    return (struct gw_dlsym_route){.value = answer(function, real(handle, name))};
+    return (struct gw_dlsym_route){.value = answer(function, real(handle, name), caller)};
 }
 
-struct gw_dlsym_route gw_route_dlvsym(void *handle, const char *name, const char *version)
+struct gw_dlsym_route gw_route_dlvsym(void *handle, const char *name, const char *version, const void *caller)
 {
     void *(*real)(void *, const char *, const char *) = (void *(*)(void *, const char *, const char *))gw_real_dlvsym();
     unsigned function = name ? gw_function_find(name) : GW_FUNCTION_NONE;
 
     if (function == GW_FUNCTION_NONE || handle == RTLD_NEXT || handle == RTLD_DEFAULT)
         return (struct gw_dlsym_route){.jump = (void *)real};
-    return (struct gw_dlsym_route){.value = answer(function, real(handle, name, version))};
+    return (struct gw_dlsym_route){.value = answer(function, real(handle, name, version), caller)};
 }
 
 // The row whose real function the driver answered, or GW_FUNCTION_NONE. The version asked for says which one it is; the
@@ -107,6 +114,11 @@ void gw_lookup_answer(unsigned function, const uint64_t *words, int32_t result)
 
     if (row == GW_FUNCTION_NONE) {
         gw_note_passed(base, version);
+        return;
+    }
+    void *interposed = gw_interposed(row);
+    if (interposed && interposed != *answered) {
+        gw_note_passed(base, GW_NOTE_SECOND_LIBRARY);
         return;
     }
     gw_real_set(row, *answered);

@@ -30,6 +30,7 @@
 struct gw_elf {
     const char *path; // the loader's; "" for the program itself
     uintptr_t base, low, high;
+    const void *dynamic;  // ElfW(Dyn), ends with DT_NULL
     const void *symbols;  // ElfW(Sym)
     const char *strings;  // NULL when the object has no dynamic symbols
     const void *versions; // ElfW(Half) a symbol, or NULL
@@ -47,16 +48,31 @@ void *gw_elf_symbol(const struct gw_elf *elf, const char *name);
 // Whether `path` names a library of that soname stem: "libcuda.so" fits /usr/lib/libcuda.so.1.
 bool gw_elf_is(const char *path, const char *stem);
 
+// The name of the next library the object needs, NULL after the last; *entry is NULL at first.
+const char *gw_elf_next_needed(const struct gw_elf *elf, const void **entry);
+
+// Whether that name, as other objects need it, means this object.
+bool gw_elf_answers_to(const struct gw_elf *elf, const char *needed);
+
+// How many objects were ever unloaded.
+unsigned long long gw_elf_unloads(void);
+
 // libc's own dlsym and dlvsym, whatever is preloaded. NULL only in a process without libc.
 void *gw_real_dlsym(void);
 void *gw_real_dlvsym(void);
 
-// The real function of a row, found in the API's library or, failing that, in whichever object defines it; NULL when
-// none does. Cached; gw_real_set replaces what is known by what the program was answered.
+// The real function for a caller without ties to one library; NULL when nothing loaded has it.
 void *gw_real(unsigned function);
-void *gw_real_linked(unsigned function); // the same for a wrapper, which notes by which route it was reached
+// The same for whoever called a wrapper, from an address in it; notes that the wrapper was reached by being linked to.
+void *gw_real_linked(unsigned function, unsigned api, const void *caller);
+// What the wrapper would call for that caller, as far as it is decided; NULL: what gw_real_set says.
+void *gw_real_decided(unsigned function, const void *caller);
+// Makes an address that the program was answered the real function of callers without ties.
 void gw_real_set(unsigned function, void *address);
-extern void *gw_real_cache[GW_FUNCTION_COUNT];
+// The function of another preloaded library that stands between the program and CUDA, or NULL.
+void *gw_interposed(unsigned function);
+// After libraries were unloaded: forgets what was known of them.
+void gw_forget_unloaded(void);
 
 // Whether an address lies in a loaded libcuda, libcudart or libnccl / in the shim itself.
 bool gw_address_is_api(const void *address);

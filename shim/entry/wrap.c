@@ -22,6 +22,8 @@ static inline const struct gw_sink *recording_sink(unsigned function)
     return sink->watched && sink->watched[function] ? sink : NULL;
 }
 
+#define REAL(symbol, api) gw_real_linked(GW_FUNCTION_##symbol, GW_API_##api, __builtin_return_address(0))
+
 // Where a real function is absent. `status` is the API's, for functions that return one.
 #define MISSING_INT(function) gw_missing_status(function)
 #define MISSING_U64(function) 0
@@ -43,11 +45,11 @@ static inline const struct gw_sink *recording_sink(unsigned function)
 #define STATUS_PTR(value) 0
 #define STATUS_DESC(value) 0
 
-#define WRAP_VALUE(symbol, ret, sig)                                                                                   \
+#define WRAP_VALUE(symbol, ret, sig, api)                                                                              \
     GW_EXPORT TYPE_##ret symbol(GW_PARAMS_##sig);                                                                      \
     GW_EXPORT TYPE_##ret symbol(GW_PARAMS_##sig)                                                                       \
     {                                                                                                                  \
-        TYPE_##ret (*real)(GW_PARAMS_##sig) = (TYPE_##ret(*)(GW_PARAMS_##sig))gw_real_linked(GW_FUNCTION_##symbol);    \
+        TYPE_##ret (*real)(GW_PARAMS_##sig) = (TYPE_##ret(*)(GW_PARAMS_##sig))REAL(symbol, api);                       \
         const struct gw_sink *sink = recording_sink(GW_FUNCTION_##symbol);                                             \
         struct gw_call call;                                                                                           \
                                                                                                                        \
@@ -70,20 +72,20 @@ static inline const struct gw_sink *recording_sink(unsigned function)
     }
 
 // Registration runs in constructors, before anything of the program: never recorded.
-#define PASS_VALUE(symbol, ret, sig)                                                                                   \
+#define PASS_VALUE(symbol, ret, sig, api)                                                                              \
     GW_EXPORT TYPE_##ret symbol(GW_PARAMS_##sig);                                                                      \
     GW_EXPORT TYPE_##ret symbol(GW_PARAMS_##sig)                                                                       \
     {                                                                                                                  \
-        TYPE_##ret (*real)(GW_PARAMS_##sig) = (TYPE_##ret(*)(GW_PARAMS_##sig))gw_real_linked(GW_FUNCTION_##symbol);    \
+        TYPE_##ret (*real)(GW_PARAMS_##sig) = (TYPE_##ret(*)(GW_PARAMS_##sig))REAL(symbol, api);                       \
                                                                                                                        \
         return real ? real(GW_ARGS_##sig) : MISSING_##ret(GW_FUNCTION_##symbol);                                       \
     }
 
-#define WRAP_NOTHING(symbol, sig)                                                                                      \
+#define WRAP_NOTHING(symbol, sig, api)                                                                                 \
     GW_EXPORT void symbol(GW_PARAMS_##sig);                                                                            \
     GW_EXPORT void symbol(GW_PARAMS_##sig)                                                                             \
     {                                                                                                                  \
-        void (*real)(GW_PARAMS_##sig) = (void (*)(GW_PARAMS_##sig))gw_real_linked(GW_FUNCTION_##symbol);               \
+        void (*real)(GW_PARAMS_##sig) = (void (*)(GW_PARAMS_##sig))REAL(symbol, api);                                  \
                                                                                                                        \
         if (real)                                                                                                      \
             real(GW_ARGS_##sig);                                                                                       \
@@ -97,16 +99,17 @@ static inline const struct gw_sink *recording_sink(unsigned function)
 #define WRAP_INT_ORDER WRAP_VALUE
 #define WRAP_INT_MODULE WRAP_VALUE
 #define WRAP_INT_GRAPH WRAP_VALUE
+#define WRAP_INT_COMM WRAP_VALUE
 #define WRAP_U64_NONE WRAP_VALUE
 #define WRAP_PTR_NONE WRAP_VALUE
 #define WRAP_DESC_NONE WRAP_VALUE
 #define WRAP_INT_REGISTER PASS_VALUE
 #define WRAP_PTR_REGISTER PASS_VALUE
 // The only functions that return nothing are registration and NCCL's resetting of its debug level.
-#define WRAP_VOID_REGISTER(symbol, ret, sig) WRAP_NOTHING(symbol, sig)
-#define WRAP_VOID_NONE(symbol, ret, sig) WRAP_NOTHING(symbol, sig)
+#define WRAP_VOID_REGISTER(symbol, ret, sig, api) WRAP_NOTHING(symbol, sig, api)
+#define WRAP_VOID_NONE(symbol, ret, sig, api) WRAP_NOTHING(symbol, sig, api)
 
-#define GW_FN(api, symbol, base, version, stream_mode, ret, sig, kind, wait) WRAP_##ret##_##kind(symbol, ret, sig)
+#define GW_FN(api, symbol, base, version, stream_mode, ret, sig, kind, wait) WRAP_##ret##_##kind(symbol, ret, sig, api)
 #include "shim/api/functions.def"
 #undef GW_FN
 

@@ -9,10 +9,12 @@
 static void before(void)
 {
     lttng_ust_before_fork(&gw_tracer.host->thread()->fork_signals);
+    lttng_ust_lock_fd_tracker(); // the child closes descriptors, too
 }
 
 static void after_in_parent(void)
 {
+    lttng_ust_unlock_fd_tracker();
     lttng_ust_after_fork_parent(&gw_tracer.host->thread()->fork_signals);
 }
 
@@ -25,6 +27,7 @@ static void after_in_child(void)
     if (gw_tracer.timing)
         gw_tracer.timing->forked();
     gw_tracer.timing = NULL;
+    lttng_ust_unlock_fd_tracker();
     lttng_ust_after_fork_child(&gw_tracer.host->thread()->fork_signals);
     gw_process_enter();
 }

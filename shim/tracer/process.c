@@ -109,7 +109,10 @@ void gw_process_notes(struct gw_thread *thread)
     for (; passed_seen < passed; passed_seen++) {
         char version[32];
 
-        snprintf(version, sizeof(version), "asked for version %u", notes->passed[passed_seen].version);
+        if (notes->passed[passed_seen].version == GW_NOTE_SECOND_LIBRARY)
+            snprintf(version, sizeof(version), "in a second library");
+        else
+            snprintf(version, sizeof(version), "asked for version %u", notes->passed[passed_seen].version);
         gw_coverage(GW_COVERAGE_NOT_WRAPPED, notes->passed[passed_seen].name, version);
     }
     pthread_mutex_unlock(&lock);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <lttng/ust-thread.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -88,12 +89,14 @@ static void prepare_timing(void)
 bool gw_call_begin(struct gw_thread *thread, struct gw_call *call, unsigned function, const uint64_t *words)
 {
     const struct gw_info *info = &gw_tracer.info[function];
-    int saved_errno;
+    int saved_errno, cancel_state;
 
     if (thread->busy)
         return false;
     thread->busy = 1;
     saved_errno = errno;
+    // The thread may be cancelled in the program's call, not in what the tool does round it.
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     if (__builtin_expect(thread->generation != gw_tracer.generation, 0))
         gw_thread_enter(thread);
     if (thread->depth == 0) {
@@ -132,6 +135,7 @@ bool gw_call_begin(struct gw_thread *thread, struct gw_call *call, unsigned func
         }
     }
     call->begin_ns = now;
+    pthread_setcancelstate(cancel_state, NULL);
     errno = saved_errno;
     thread->busy = 0;
     return true;
@@ -182,9 +186,10 @@ static void act(struct gw_thread *thread, const struct gw_call *call, enum gw_ac
 void gw_call_end(struct gw_thread *thread, struct gw_call *call, const uint64_t *words, int32_t result)
 {
     const struct gw_info *info = &gw_tracer.info[call->function];
-    int saved_errno = errno;
+    int saved_errno = errno, cancel_state;
 
     thread->busy = 1;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     thread->timed = NULL;
     if (__builtin_expect(info->action != GW_ACTION_NONE, 0))
         act(thread, call, info->action, words, result);
@@ -211,12 +216,14 @@ void gw_call_end(struct gw_thread *thread, struct gw_call *call, const uint64_t 
         }
         thread->last_ticks = gw_ticks();
     }
+    pthread_setcancelstate(cancel_state, NULL);
     errno = saved_errno;
     thread->busy = 0;
 }
 
 static uint8_t watched[GW_FUNCTION_COUNT];
-static struct gw_sink sink = {.watched = watched, .begin = gw_call_begin, .end = gw_call_end};
+static struct gw_sink sink = {
+    .watched = watched, .begin = gw_call_begin, .end = gw_call_end, .close = lttng_ust_safe_close_fd};
 
 static uint64_t number_from_environment(const char *name, uint64_t otherwise)
 {

@@ -105,4 +105,9 @@ uint64_t gw_hash_host(uint64_t pointer, uint64_t size, enum gw_host_kind kind);
 // fork.c
 void gw_fork_init(void);
 
+// Of liblttng-ust-common, whose public headers do not have them; its library liblttng-ust-fd uses them the same way.
+int lttng_ust_safe_close_fd(int fd, int (*close_fd)(int fd));
+void lttng_ust_lock_fd_tracker(void);
+void lttng_ust_unlock_fd_tracker(void);
+
 #endif

@@ -1,0 +1,39 @@
+// Notes for the tracer, and what is answered where no library has a function.
+#include "shim/entry/shim.h"
+
+#include <string.h>
+
+struct gw_notes gw_notes;
+
+void gw_note_route(unsigned api, enum gw_route route)
+{
+    uint32_t bit = 1u << (api * 3 + route);
+
+    if (!(__atomic_fetch_or(&gw_notes.routes, bit, __ATOMIC_RELAXED) & bit))
+        __atomic_fetch_add(&gw_notes.changes, 1, __ATOMIC_RELEASE);
+}
+
+void gw_note_passed(const char *name, unsigned version)
+{
+    uint32_t index = __atomic_fetch_add(&gw_notes.passed_count, 1, __ATOMIC_RELAXED);
+
+    if (index >= sizeof(gw_notes.passed) / sizeof(gw_notes.passed[0]))
+        return;
+    // A reader may see the name half written; it is only shown to a person.
+    strncpy(gw_notes.passed[index].name, name, sizeof(gw_notes.passed[index].name) - 1);
+    gw_notes.passed[index].version = version;
+    __atomic_fetch_add(&gw_notes.changes, 1, __ATOMIC_RELEASE);
+}
+
+int32_t gw_missing_status(unsigned function)
+{
+    const struct gw_function *row = gw_function_row(function);
+
+    // A program that holds a weak reference to cuInit or cudaGetDeviceCount finds the wrapper where it would have found
+    // nothing; these answers send it down its road for machines without a GPU.
+    if (function == GW_FUNCTION_cuInit)
+        return 100; // CUDA_ERROR_NO_DEVICE
+    if (function == GW_FUNCTION_cudaGetDeviceCount)
+        return 35;                            // cudaErrorInsufficientDriver
+    return row->api == GW_API_NCCL ? 2 : 500; // ncclSystemError; CUDA_ERROR_NOT_FOUND, cudaErrorSymbolNotFound
+}
