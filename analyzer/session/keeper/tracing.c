@@ -29,7 +29,8 @@ struct gw_tracing {
     bool ring;
 };
 
-static const char *const context_events[] = {"process", "thread", "device", "stream", "function", "coverage"};
+static const char *const context_events[] = {"process",  "thread",   "device",      "stream",
+                                             "function", "coverage", "communicator"};
 
 #define CONTEXT_EVENTS (sizeof(context_events) / sizeof(context_events[0]))
 
