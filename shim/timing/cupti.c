@@ -132,22 +132,24 @@ static void wait_for(pthread_cond_t *condition, uint64_t ns)
     pthread_cond_timedwait(condition, &lock, &at);
 }
 
-// What comes at the end: until all is seen, or nothing more arrives.
+// What comes at the end: until all is seen, or nothing more arrives. Forced only then, because a forced flush hands
+// over records whose operations are not complete, and nothing comes of these later.
 static void drain_last(void)
 {
     uint64_t began_ns = gw_now_ns(), last_ns = began_ns, now_ns = began_ns;
+    bool came;
 
     do {
-        bool came = drain(GW_CUPTI_FLUSH_FORCED);
-
+        came = drain(0);
         now_ns = gw_now_ns();
         last_ns = came ? now_ns : last_ns;
         if (all_seen() && !came)
-            return;
+            break;
         pthread_mutex_lock(&lock);
         wait_for(&wake, LAST_FLUSH_NS);
         pthread_mutex_unlock(&lock);
     } while (now_ns - last_ns < QUIET_NS && now_ns - began_ns < EXIT_MAX_NS);
+    drain(GW_CUPTI_FLUSH_FORCED);
 }
 
 static void *poll(void *unused)
@@ -174,12 +176,11 @@ static void *poll(void *unused)
         }
         if (!asked && !stopping)
             wait_for(&wake, FLUSH_NS);
-        bool forced = asked;
         asked = false;
         if (stopping)
             break;
         pthread_mutex_unlock(&lock);
-        came = drain(forced ? GW_CUPTI_FLUSH_FORCED : 0);
+        came = drain(0);
         pthread_mutex_lock(&lock);
     }
     pthread_mutex_unlock(&lock);
