@@ -245,7 +245,7 @@ static void close_at_exit(void)
     uint64_t left = entered - lost - failed - counts.first;
     say_untimed(left, "CUPTI gave no record of them before the process ended");
     say_untimed(lost, "more operations in flight than are kept for CUPTI");
-    say_untimed(counts.untimed, "CUPTI had no memory on the device for their times");
+    say_untimed(counts.untimed, "CUPTI had no times for them: still running at the end, or no room on the device");
     say_untimed(counts.unread, "there was no memory for their records");
     say_untimed(dropped, "CUPTI had no buffer for their records and dropped them");
     if (read_error != GW_CUPTI_SUCCESS) {

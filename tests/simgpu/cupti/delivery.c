@@ -42,7 +42,7 @@ static void hand_over(void)
     buffer.bytes = NULL;
 }
 
-static void put(union record *record)
+static void put(union record *record, bool is_complete)
 {
     const size_t size = record_size(record->kind);
     if (buffer.bytes &&
@@ -58,20 +58,19 @@ static void put(union record *record)
         __atomic_fetch_add(&dropped, 1, __ATOMIC_RELAXED);
         return;
     }
-    record_convert(record);
+    record_convert(record, is_complete);
     memcpy(buffer.bytes + buffer.used, record, size);
     buffer.used += size;
     buffer.records++;
 }
 
-// Takes what is complete. Called with the lock held.
-static struct waiting *take(bool is_flush, bool forced)
+// Takes what is complete at that time, or all when forced. Called with the lock held.
+static struct waiting *take(uint64_t now_ns, bool is_flush, bool forced)
 {
-    const uint64_t now_ns = clock_now_ns();
     struct waiting *taken = NULL, **end = &taken, **at = &waiting;
     while (*at) {
         struct waiting *one = *at;
-        if (one->end_ns <= now_ns && (forced || one->flushes_left == 0)) {
+        if (forced || (one->end_ns <= now_ns && one->flushes_left == 0)) {
             *at = one->next;
             one->next = NULL;
             *end = one;
@@ -102,11 +101,12 @@ static void *work(void *unused)
     for (;;) {
         const unsigned asked = flushes_asked;
         const bool is_flush = asked != flushes_done;
-        struct waiting *taken = take(is_flush, is_forced);
+        const uint64_t now_ns = clock_now_ns();
+        struct waiting *taken = take(now_ns, is_flush, is_forced);
         pthread_mutex_unlock(&lock);
         while (taken) {
             struct waiting *next = taken->next;
-            put(&taken->record);
+            put(&taken->record, taken->end_ns <= now_ns);
             free(taken);
             taken = next;
         }
@@ -170,7 +170,6 @@ void delivery_prompt(void)
     pthread_mutex_lock(&lock);
     if (has_worker) {
         flushes_asked++;
-        is_forced = true;
         pthread_cond_signal(&wake);
     }
     pthread_mutex_unlock(&lock);

@@ -71,8 +71,8 @@ uint64_t clock_of(uint64_t monotonic_ns);
 size_t record_size(CUpti_ActivityKind kind);
 // Fills the record of an operation, its times still the simulation's.
 void record_operation(union record *record, const struct simgpu_operation *operation, CUpti_ActivityKind kind);
-// Puts a record's times on CUPTI's clock.
-void record_convert(union record *record);
+// Puts a record's times on CUPTI's clock; those of incomplete ones become 0.
+void record_convert(union record *record, bool is_complete);
 
 // delivery.c: queues records that are complete at `end_ns` and are handed over in this order; late ones a flush later
 // than they could be. Takes its own lock only.

@@ -133,11 +133,11 @@ void record_operation(union record *record, const struct simgpu_operation *opera
 // The record structs are packed, so their members are copied rather than pointed to.
 #define CONVERT(member)                                                                                                \
     do {                                                                                                               \
-        (member).start = clock_of((member).start);                                                                     \
-        (member).end = clock_of((member).end);                                                                         \
+        (member).start = is_complete ? clock_of((member).start) : 0;                                                   \
+        (member).end = is_complete ? clock_of((member).end) : 0;                                                       \
     } while (0)
 
-void record_convert(union record *record)
+void record_convert(union record *record, bool is_complete)
 {
     switch ((int)record->kind) {
     case CUPTI_ACTIVITY_KIND_MEMCPY:

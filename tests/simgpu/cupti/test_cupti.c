@@ -162,6 +162,21 @@ static void incomplete_work_is_not_handed_over(void **state)
     assert_int_equal(seen.count, 1);
 }
 
+static void a_forced_flush_hands_over_incomplete_records(void **state)
+{
+    (void)state;
+    assert_int_equal(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), CUPTI_SUCCESS);
+    support_spin("running", 1, 300000000, stream);
+    assert_int_equal(cuptiActivityFlushAll(0), CUPTI_SUCCESS);
+    assert_int_equal(seen.count, 0);
+    assert_int_equal(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), CUPTI_SUCCESS);
+    const kernel_record *kernel = latest(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+    assert_int_equal(kernel->start, 0);
+    assert_int_equal(kernel->end, 0);
+    flush();
+    assert_int_equal(seen.count, 1); // nothing comes of it later
+}
+
 static void external_ids_precede_the_records_of_calls(void **state)
 {
     (void)state;
@@ -365,6 +380,7 @@ int main(void)
         TEST(kernels_copies_and_memsets_are_recorded),
         TEST(records_come_latest_first),
         TEST(incomplete_work_is_not_handed_over),
+        TEST(a_forced_flush_hands_over_incomplete_records),
         TEST(external_ids_precede_the_records_of_calls),
         TEST(one_subscriber_sees_the_calls_it_asked_for),
         TEST(nodes_of_graphs_come_late),
