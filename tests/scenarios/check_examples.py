@@ -2,7 +2,7 @@
 """Records the examples on the simulated GPU and compares what `gpuwitness report --json` says with what each example
 says of itself: the planted fault is confirmed, the repaired variant does not confirm it, steps are found as they were.
 
-    check_examples.py GPUWITNESS EXAMPLES-DIRECTORY
+    check_examples.py GPUWITNESS EXAMPLES-DIRECTORY GPU-TIMING
 
 Nothing is asserted on times: other work on the machine may change them."""
 import json
@@ -27,10 +27,10 @@ CASES = [
 ]
 
 
-def report_of(gpuwitness, examples, words, directory):
+def report_of(gpuwitness, examples, timing, words, directory):
     run = os.path.join(directory, "run")
-    subprocess.run([gpuwitness, "record", "-q", "--simgpu", "-o", run, "--", examples / words[0], *words[1:]],
-                   check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([gpuwitness, "record", "-q", "--simgpu", f"--gpu-timing={timing}", "-o", run, "--",
+                    examples / words[0], *words[1:]], check=True, stdout=subprocess.DEVNULL)
     output = subprocess.run([gpuwitness, "report", "--json", run], check=True, capture_output=True)
     return json.loads(output.stdout)
 
@@ -53,11 +53,11 @@ def faults_of(report, wanted, never, steps):
 
 
 def main():
-    gpuwitness, examples = sys.argv[1], pathlib.Path(sys.argv[2])
+    gpuwitness, examples, timing = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
     failed = False
     for words, wanted, never, steps in CASES:
         with tempfile.TemporaryDirectory(prefix="gw-scenario-") as directory:
-            report = report_of(gpuwitness, examples, words, directory)
+            report = report_of(gpuwitness, examples, timing, words, directory)
         faults = faults_of(report, wanted, never, steps)
         confirmed = [f"{v['id']} {v['saving_ms']:.3f} ms" for v in report["verdicts"] if v["verdict"] == "confirmed"]
         print(f"{' '.join(words)}: {', '.join(confirmed) or 'nothing confirmed'}")
