@@ -1,25 +1,79 @@
-// Fork: LTTng's own state, the cached ids, and CUDA, which does not work in the child and is not touched there.
+/*
+ * Fork. A child is left alone until it calls CUDA itself: most never do, and what LTTng has to do in a child (threads,
+ * sockets, the loader) is not safe in one that another thread's work was cut off in. CUDA does not work in the child of
+ * a process that used it, and is not touched there by the tool.
+ */
+#include <errno.h>
+#include <fcntl.h>
 #include <lttng/ust-fork.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "shim/timing/timing.h"
 #include "shim/tracer/tracer.h"
 
+enum { AWAKE, DORMANT, WAKING };
+
+static int state = AWAKE;
+
 static void before(void)
 {
+    if (state != AWAKE)
+        return;
     lttng_ust_before_fork(&gw_tracer.host->thread()->fork_signals);
     lttng_ust_lock_fd_tracker(); // the child closes descriptors, too
 }
 
 static void after_in_parent(void)
 {
+    if (state != AWAKE)
+        return;
     lttng_ust_unlock_fd_tracker();
     lttng_ust_after_fork_parent(&gw_tracer.host->thread()->fork_signals);
 }
 
+static int is_not_lttngs(int fd)
+{
+    (void)fd;
+    return 1;
+}
+
+// The child's copies of LTTng's descriptors would keep the session from seeing the parent end. Their numbers stay
+// taken, because LTTng closes them by number when the child is traced.
+static void let_go_of_descriptors(void)
+{
+    char entries[1024] __attribute__((aligned(8)));
+    int nowhere = (int)syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR | O_CLOEXEC, 0);
+    int folder = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    long got;
+
+    while (nowhere >= 0 && folder >= 0 && (got = syscall(SYS_getdents64, folder, entries, sizeof(entries))) > 0)
+        for (long at = 0; at < got;) {
+            const struct {
+                uint64_t inode, offset;
+                uint16_t length;
+                uint8_t type;
+                char name[];
+            } *entry = (const void *)(entries + at);
+            int fd = atoi(entry->name);
+
+            if (entry->name[0] != '.' && fd != nowhere && fd != folder &&
+                lttng_ust_safe_close_fd(fd, is_not_lttngs) != 1)
+                syscall(SYS_dup3, nowhere, fd, O_CLOEXEC);
+            at += entry->length;
+        }
+    syscall(SYS_close, folder);
+    syscall(SYS_close, nowhere);
+}
+
 static void after_in_child(void)
 {
+    bool was_awake = state == AWAKE;
+    int saved_errno = errno;
+
     gw_tracer.pid = (uint32_t)getpid();
     gw_tracer.generation++;
     gw_tracer.captures = 0;
@@ -27,9 +81,31 @@ static void after_in_child(void)
     if (gw_tracer.timing)
         gw_tracer.timing->forked();
     gw_tracer.timing = NULL;
-    lttng_ust_unlock_fd_tracker();
-    lttng_ust_after_fork_child(&gw_tracer.host->thread()->fork_signals);
+    state = DORMANT;
+    gw_tracer_record_first_call();
+    if (was_awake) {
+        lttng_ust_unlock_fd_tracker();
+        lttng_ust_after_fork_parent(&gw_tracer.host->thread()->fork_signals); // releases what was taken, no more
+        let_go_of_descriptors();
+    }
+    errno = saved_errno;
+}
+
+bool gw_fork_wake(void)
+{
+    int expected = DORMANT;
+    sigset_t signals;
+
+    if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == AWAKE)
+        return true;
+    if (!__atomic_compare_exchange_n(&state, &expected, WAKING, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return expected == AWAKE;
+    lttng_ust_before_fork(&signals);
+    lttng_ust_after_fork_child(&signals);
+    __atomic_store_n(&state, AWAKE, __ATOMIC_RELEASE);
     gw_process_enter();
+    gw_tracer_record_as_told();
+    return true;
 }
 
 void gw_fork_init(void)

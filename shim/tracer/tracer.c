@@ -97,8 +97,15 @@ bool gw_call_begin(struct gw_thread *thread, struct gw_call *call, unsigned func
     saved_errno = errno;
     // The thread may be cancelled in the program's call, not in what the tool does round it.
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-    if (__builtin_expect(thread->generation != gw_tracer.generation, 0))
+    if (__builtin_expect(thread->generation != gw_tracer.generation, 0)) {
+        if (!gw_fork_wake()) { // another thread is at it
+            pthread_setcancelstate(cancel_state, NULL);
+            errno = saved_errno;
+            thread->busy = 0;
+            return false;
+        }
         gw_thread_enter(thread);
+    }
     if (thread->depth == 0) {
         thread->call = GW_CALL_ID(thread->tid, ++thread->sequence);
         thread->typed = 0;
@@ -188,6 +195,10 @@ void gw_call_end(struct gw_thread *thread, struct gw_call *call, const uint64_t 
     const struct gw_info *info = &gw_tracer.info[call->function];
     int saved_errno = errno, cancel_state;
 
+    if (__builtin_expect(thread->generation != gw_tracer.generation, 0)) { // forked within the call
+        thread->depth--;
+        return;
+    }
     thread->busy = 1;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     thread->timed = NULL;
@@ -224,6 +235,19 @@ void gw_call_end(struct gw_thread *thread, struct gw_call *call, const uint64_t 
 static uint8_t watched[GW_FUNCTION_COUNT];
 static struct gw_sink sink = {
     .watched = watched, .begin = gw_call_begin, .end = gw_call_end, .close = lttng_ust_safe_close_fd};
+
+void gw_tracer_record_as_told(void)
+{
+    // The session turns all events of the provider on and off together: one of them speaks for all.
+    __atomic_store_n(&sink.recording, &lttng_ust_tracepoint_gpuwitness___call.state, __ATOMIC_RELAXED);
+}
+
+void gw_tracer_record_first_call(void)
+{
+    static const int always = 1;
+
+    __atomic_store_n(&sink.recording, &always, __ATOMIC_RELAXED);
+}
 
 static uint64_t number_from_environment(const char *name, uint64_t otherwise)
 {
@@ -280,8 +304,7 @@ const struct gw_sink *gw_tracer_start(const struct gw_host *host)
     fill_info();
     gw_fork_init();
     lttng_ust_init_thread();
-    // The session turns all events of the provider on and off together: one of them speaks for all.
-    sink.recording = &lttng_ust_tracepoint_gpuwitness___call.state;
+    gw_tracer_record_as_told();
     gw_process_enter();
     return &sink;
 }

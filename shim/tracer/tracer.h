@@ -102,8 +102,13 @@ enum gw_host_kind gw_host_kind_of(uint64_t pointer);
 uint64_t gw_hash_bytes(const void *bytes, uint64_t size);
 uint64_t gw_hash_host(uint64_t pointer, uint64_t size, enum gw_host_kind kind);
 
-// fork.c
+// The sink's recording: as the session says; or, in a forked child, at the first call whatever it says.
+void gw_tracer_record_as_told(void);
+void gw_tracer_record_first_call(void);
+
+// fork.c. Whether this process may write events: a forked child can from its first call on, which wakes it.
 void gw_fork_init(void);
+bool gw_fork_wake(void);
 
 // Of liblttng-ust-common, whose public headers do not have them; its library liblttng-ust-fd uses them the same way.
 int lttng_ust_safe_close_fd(int fd, int (*close_fd)(int fd));
