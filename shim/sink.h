@@ -18,6 +18,8 @@ enum gw_route { GW_ROUTE_LINKED = 0, GW_ROUTE_DLSYM = 1, GW_ROUTE_PROC_ADDRESS =
 
 // A note's version when the name was not wrapped because its wrapper leads to another library already.
 #define GW_NOTE_SECOND_LIBRARY UINT32_MAX
+// … when it is a library's, opened with RTLD_DEEPBIND.
+#define GW_NOTE_DEEP_BINDING (UINT32_MAX - 1)
 
 struct gw_note {
     char name[80];

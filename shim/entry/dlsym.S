@@ -1,4 +1,4 @@
-// dlsym and dlvsym: ask the route, then either return its value or jump to the real function with the program's
+// dlsym, dlvsym and dlopen: ask the route, then either return its value or jump to the real function with the program's
 // arguments and return address as they came (the route is told that address as well), because the real one looks at its caller for RTLD_NEXT and RTLD_DEFAULT.
 #if defined(__x86_64__)
 
@@ -77,4 +77,5 @@
     .text
     hook dlsym, gw_route_dlsym, CALLER_THIRD
     hook dlvsym, gw_route_dlvsym, CALLER_FOURTH
+    hook dlopen, gw_route_dlopen, CALLER_THIRD
     .section .note.GNU-stack, "", %progbits

@@ -2,6 +2,7 @@
 #include "shim/entry/shim.h"
 
 #include <dlfcn.h>
+#include <string.h>
 
 // What the assembly in dlsym.S does with a call: jump to `jump` with the program's arguments and return address intact,
 // so that the real function sees the program as its caller, or return `value`.
@@ -12,6 +13,7 @@ struct gw_dlsym_route {
 
 struct gw_dlsym_route gw_route_dlsym(void *handle, const char *name, const void *caller);
 struct gw_dlsym_route gw_route_dlvsym(void *handle, const char *name, const char *version, const void *caller);
+struct gw_dlsym_route gw_route_dlopen(const char *path, int mode, const void *caller);
 
 // Fails as a search without the shim would have failed, so that dlerror has something to say.
 static void *not_found(const char *name)
@@ -72,6 +74,18 @@ struct gw_dlsym_route gw_route_dlvsym(void *handle, const char *name, const char
     if (function == GW_FUNCTION_NONE || handle == RTLD_NEXT || handle == RTLD_DEFAULT)
         return (struct gw_dlsym_route){.jump = (void *)real};
     return (struct gw_dlsym_route){.value = answer(function, real(handle, name, version), caller)};
+}
+
+// A library that prefers its own dependencies is not linked to the wrappers; what it looks up is seen all the same.
+struct gw_dlsym_route gw_route_dlopen(const char *path, int mode, const void *caller)
+{
+    (void)caller;
+    if (path && mode & RTLD_DEEPBIND) {
+        const char *slash = strrchr(path, '/');
+
+        gw_note_passed(slash ? slash + 1 : path, GW_NOTE_DEEP_BINDING);
+    }
+    return (struct gw_dlsym_route){.jump = gw_next_dlopen()};
 }
 
 // The row whose real function the driver answered, or GW_FUNCTION_NONE. The version asked for says which one it is; the

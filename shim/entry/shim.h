@@ -81,6 +81,9 @@ bool gw_address_is_shim(const void *address);
 // The exported wrapper of a row.
 void *gw_wrapper(unsigned function);
 
+// The dlopen that the program would have called without the shim.
+void *gw_next_dlopen(void);
+
 // Notes for the tracer's coverage events.
 extern struct gw_notes gw_notes;
 void gw_note_route(unsigned api, enum gw_route route);

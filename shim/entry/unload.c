@@ -37,7 +37,7 @@ static void *next(void **known, const char *name)
     return search.found;
 }
 
-static void *next_dlclose, *next_close, *next_closefrom, *next_close_range;
+static void *next_dlopen, *next_dlclose, *next_close, *next_closefrom, *next_close_range;
 
 // In a forked child the loader's lock may be held by a thread that is not there: what children use is found before.
 __attribute__((constructor)) static void find_next(void)
@@ -45,6 +45,11 @@ __attribute__((constructor)) static void find_next(void)
     next(&next_close, "close");
     next(&next_close_range, "close_range");
     next(&next_closefrom, "closefrom");
+}
+
+void *gw_next_dlopen(void)
+{
+    return next(&next_dlopen, "dlopen");
 }
 
 GW_EXPORT int dlclose(void *handle)

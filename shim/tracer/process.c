@@ -111,6 +111,8 @@ void gw_process_notes(struct gw_thread *thread)
 
         if (notes->passed[passed_seen].version == GW_NOTE_SECOND_LIBRARY)
             snprintf(version, sizeof(version), "in a second library");
+        else if (notes->passed[passed_seen].version == GW_NOTE_DEEP_BINDING)
+            snprintf(version, sizeof(version), "linked with RTLD_DEEPBIND");
         else
             snprintf(version, sizeof(version), "asked for version %u", notes->passed[passed_seen].version);
         gw_coverage(GW_COVERAGE_NOT_WRAPPED, notes->passed[passed_seen].name, version);

@@ -57,6 +57,7 @@ static void deep(char **users)
     void *user = dlopen(users[0], RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
 
     printf("deep %d, %d\n", call(user, "runtime_user_version"), call(user, "runtime_user_allocate"));
+    printf("by handle %d\n", version_of(dlopen("libcudart.so.13", RTLD_NOW | RTLD_LOCAL)));
 }
 
 static void versioned(char **users)
