@@ -118,7 +118,10 @@ class WindowOfAProgram(Windowed):
         self.assertGreater(len(expected), 1000)
         self.assertLessEqual(abs(len(calls) - len(expected)), 4, "but for those at the four edges")
 
-        self.assertTrue(all(row["name"] for row in self.table("ops.csv") if row["kind"] == "kernel"))
+        # At an edge an operation's times can lie inside and its call outside.
+        kernels = [row for row in self.table("ops.csv") if row["kind"] == "kernel"]
+        self.assertTrue(all(row["name"] for row in kernels if row["call_id"]))
+        self.assertLessEqual(sum(not row["name"] for row in kernels), 8)
         steps = self.table("steps.csv")
         self.assertGreater(len(steps), 10)
         for step in steps:
