@@ -75,7 +75,7 @@ static void print_no_answer(const struct text *text)
                      0, 0);
         return;
     }
-    bool damaged = false;
+    bool damaged = model->run.problems != NULL;
     for (size_t i = 0; i < model->losses_count; i++)
         damaged |= model->losses[i].reason == GW_LOSS_DISCARDED;
     if (!model->calls_count && damaged) {
@@ -412,6 +412,8 @@ static void print_unfinished(const struct text *text)
                      gw_duration_words((double)(model->run.end_ns - call->begin_ns) / 1e6).text);
         shown++;
     }
+    for (char **problem = model->run.problems; problem && *problem; problem++)
+        gw_page_item(&text->page, "problem", FACT, "%s", *problem);
     if (!model->run.finished)
         gw_page_item(&text->page, "recording", FACT, "was not finished properly: the end of the run may be missing");
     if (model->run.exit_status)

@@ -28,6 +28,28 @@ static char *copy_text(const char *text)
     return text ? strdup(text) : NULL;
 }
 
+static int add_problems(struct gw_run_info *run, char *const *problems)
+{
+    size_t count = 0;
+    while (run->problems && run->problems[count]) {
+        count++;
+    }
+    for (; *problems; problems++) {
+        char **grown = realloc(run->problems, (count + 2) * sizeof(*grown));
+        char *copy = strdup(*problems);
+        if (grown) {
+            run->problems = grown;
+        }
+        if (!grown || !copy) {
+            free(copy);
+            return -ENOMEM;
+        }
+        grown[count++] = copy;
+        grown[count] = NULL;
+    }
+    return 0;
+}
+
 static int fill_run(struct gw_model *model, const char *path, const struct gw_model_input *inputs, size_t input_count)
 {
     const struct gw_run_file *run = inputs[0].run;
@@ -46,6 +68,9 @@ static int fill_run(struct gw_model *model, const char *path, const struct gw_mo
         model->run.finished = model->run.finished && inputs[i].run->complete;
         model->run.still_running = model->run.still_running || inputs[i].run->still_running;
         model->run.windowed = model->run.windowed || inputs[i].run->windowed;
+        if (add_problems(&model->run, inputs[i].run->problems)) {
+            return -ENOMEM;
+        }
         if (inputs[i].run->exit_status && !model->run.exit_status) {
             model->run.exit_status = inputs[i].run->exit_status;
         }

@@ -37,6 +37,7 @@ void gw_model_destroy(struct gw_model *model)
         free(model->coverages[i].detail);
     }
     free_strings(model->run.command);
+    free_strings(model->run.problems);
     free(model->run.path);
     free(model->run.host);
     free(model->run.device_kind);

@@ -222,6 +222,7 @@ struct gw_step {
 struct gw_run_info {
     char *path;
     char **command;                         /* NULL-terminated */
+    char **problems;                        /* what went wrong while recording; NULL-terminated or NULL */
     char *host, *device_kind;               /* "simulated" or "gpu" */
     char *gpu_timing;                       /* as asked for */
     char *versions_json, *environment_json; /* as in run.json, NULL when unknown */

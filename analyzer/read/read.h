@@ -28,8 +28,9 @@ struct gw_run_window {
 
 /* What run.json and functions.txt say. Strings are owned; NULL when absent. */
 struct gw_run_file {
-    char *path;     /* the directory that holds run.json */
-    char **command; /* NULL-terminated, never NULL */
+    char *path;      /* the directory that holds run.json */
+    char **command;  /* NULL-terminated, never NULL */
+    char **problems; /* lines in which the recorder said what went wrong, likewise */
     char *host, *device, *gpu_timing, *trace_path;
     char *versions_json, *environment_json;
     int exit_status;

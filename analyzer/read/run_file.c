@@ -122,13 +122,13 @@ static uint64_t number(const json_t *object, const char *key)
     return value > 0 ? (uint64_t)value : 0;
 }
 
-static char **copy_command(const json_t *command)
+static char **copy_texts(const json_t *texts)
 {
-    size_t count = json_array_size(command);
+    size_t count = json_array_size(texts);
     char **words = calloc(count + 1, sizeof(*words));
     size_t kept = 0;
     for (size_t i = 0; words && i < count; i++) {
-        const char *word = json_string_value(json_array_get(command, i));
+        const char *word = json_string_value(json_array_get(texts, i));
         words[kept] = word ? strdup(word) : NULL;
         kept += words[kept] != NULL;
     }
@@ -158,7 +158,8 @@ static int fill(struct gw_run_file *run, const json_t *root)
 {
     const json_t *start = json_object_get(root, "start");
     const json_t *end = json_object_get(root, "end");
-    run->command = copy_command(json_object_get(root, "command"));
+    run->command = copy_texts(json_object_get(root, "command"));
+    run->problems = copy_texts(json_object_get(root, "problems"));
     run->host = copy_text(root, "host");
     run->device = copy_text(root, "device");
     run->gpu_timing = copy_text(root, "gpu_timing");
@@ -176,7 +177,8 @@ static int fill(struct gw_run_file *run, const json_t *root)
     run->trace_bytes = number(root, "trace_bytes");
     const char *trace = json_string_value(json_object_get(root, "trace"));
     run->trace_path = join(run->path, trace ? trace : "trace");
-    return run->command && run->trace_path ? copy_windows(run, json_object_get(root, "windows")) : -ENOMEM;
+    return run->command && run->problems && run->trace_path ? copy_windows(run, json_object_get(root, "windows"))
+                                                            : -ENOMEM;
 }
 
 /* Lines "id name"; ids are rows of the table the shim was built from. */
@@ -277,6 +279,7 @@ void gw_run_file_destroy(struct gw_run_file *run)
         return;
     }
     gw_run_paths_free(run->command);
+    gw_run_paths_free(run->problems);
     for (size_t i = 0; run->functions && i < run->function_count; i++) {
         free(run->functions[i]);
     }
