@@ -117,7 +117,7 @@ int gw_archive_add_bytes(struct gw_archive *self, const char *name, const void *
 
 int gw_archive_add_file(struct gw_archive *self, const char *name, const char *source)
 {
-    struct stat info;
+    struct stat info = {0};
     int fd = open(source, O_RDONLY | O_CLOEXEC), status = 0;
     char *piece = malloc(PIECE_BYTES);
     GChecksum *sum = g_checksum_new(G_CHECKSUM_SHA256);

@@ -1,6 +1,5 @@
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,13 +19,11 @@ struct table {
     unsigned columns;
 };
 
-/* One cell after the other, `columns` of them: what vararg strings say. */
-static void put_row(const struct table *table, ...)
+/* A line of the table, a text for each column. */
+static void put_cells(const struct table *table, const char *const *cells)
 {
-    va_list cells;
-    va_start(cells, table);
     for (unsigned i = 0; i < table->columns; i++) {
-        const char *cell = va_arg(cells, const char *);
+        const char *cell = cells[i];
         int width = table->widths[i], used = 0;
         for (const char *at = cell; *at; at++)
             used += ((unsigned char)*at & 0xc0) != 0x80;
@@ -38,9 +35,10 @@ static void put_row(const struct table *table, ...)
         else
             fprintf(table->out, "  %s%*s", cell, i + 1 < table->columns ? pad : 0, "");
     }
-    va_end(cells);
     fputs(table->markdown ? "|\n" : "\n", table->out);
 }
+
+#define put_row(table, ...) put_cells(table, (const char *const[]){__VA_ARGS__})
 
 static void rule(const struct table *table)
 {
