@@ -126,7 +126,7 @@ static error_t take_option(int key, char *value, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (!arguments->run)
-            return gw_usage_error(state, "which run?");
+            return gw_usage_error(state, "the run to plot is missing");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

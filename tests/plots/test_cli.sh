@@ -44,7 +44,7 @@ expect 2 'width wants a number' --width 20 "$directory/run"
 expect 2 'scale wants a number' --scale nan "$directory/run"
 expect 2 "no 'neon'" --theme neon "$directory/run"
 expect 2 "no 'gif'" --format gif "$directory/run"
-expect 2 'which run' -o "$directory"
+expect 2 'the run to plot is missing' -o "$directory"
 expect 2 'one run at a time' "$directory/run" "$directory/run"
 
 [ "$failures" = 0 ] && rm -rf "$directory"

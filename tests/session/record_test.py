@@ -285,7 +285,10 @@ class Signals(Recorded):
 
 class Terminal(Recorded):
     def test_interrupt_key_arrives_once(self):
-        pid, terminal = pty.fork()
+        try:
+            pid, terminal = pty.fork()
+        except OSError as problem:
+            self.skipTest(f"no terminal can be opened here: {problem}")
         if pid == 0:
             command = self.command(TICKER, "5", "wait")
             os.execv(command[0], command)
@@ -390,7 +393,7 @@ class SideBySide(Recorded):
         if os.geteuid() != 0 or shutil.which("setpriv") is None:
             self.skipTest("is an ordinary user already")
         user = ["setpriv", "--reuid=65533", "--regid=65533", "--clear-groups"]
-        if subprocess.run([*user, GPUWITNESS, "--version"], capture_output=True).returncode != 0:
+        if subprocess.run([*user, "sh", "-c", 'test -x "$0"', TICKER], capture_output=True).returncode != 0:
             self.skipTest("the build directory is closed to others")
         self.base.chmod(0o777)
         environment = {name: value for name, value in os.environ.items() if name != "XDG_RUNTIME_DIR"}
