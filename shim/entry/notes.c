@@ -15,9 +15,17 @@ void gw_note_route(unsigned api, enum gw_route route)
 
 void gw_note_passed(const char *name, unsigned version)
 {
+    const uint32_t room = sizeof(gw_notes.passed) / sizeof(gw_notes.passed[0]);
+    uint32_t count = __atomic_load_n(&gw_notes.passed_count, __ATOMIC_RELAXED);
+
+    for (uint32_t i = 0; i < count && i < room; i++)
+        if (gw_notes.passed[i].version == version &&
+            strncmp(gw_notes.passed[i].name, name, sizeof(gw_notes.passed[i].name) - 1) == 0)
+            return;
+
     uint32_t index = __atomic_fetch_add(&gw_notes.passed_count, 1, __ATOMIC_RELAXED);
 
-    if (index >= sizeof(gw_notes.passed) / sizeof(gw_notes.passed[0]))
+    if (index >= room)
         return;
     // A reader may see the name half written; it is only shown to a person.
     strncpy(gw_notes.passed[index].name, name, sizeof(gw_notes.passed[index].name) - 1);

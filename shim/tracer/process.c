@@ -32,7 +32,9 @@ static const char *const libraries[] = {"libcuda.so",   "libcudart.so", "libnccl
                                         "libcublas.so", "libcudnn.so",  "libcufft.so"};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint32_t libraries_seen, routes_seen, passed_seen;
+#define LIBRARIES_MAX 32u
+static uint64_t libraries_seen[LIBRARIES_MAX]; // hashes of their paths
+static uint32_t library_count, routes_seen, passed_seen;
 
 void gw_coverage(enum gw_coverage_kind kind, const char *name, const char *detail)
 {
@@ -73,6 +75,21 @@ void gw_process_enter(void)
     lttng_ust_tracepoint(gpuwitness, process, gw_tracer.pid, (uint32_t)getppid(), exe, command, host, environment);
 }
 
+static bool is_new_library(const char *path)
+{
+    uint64_t hash = 14695981039346656037u; // FNV-1a
+
+    for (const char *c = path; *c; c++)
+        hash = (hash ^ (uint8_t)*c) * 1099511628211u;
+    for (uint32_t i = 0; i < library_count; i++)
+        if (libraries_seen[i] == hash)
+            return false;
+    if (library_count == LIBRARIES_MAX)
+        return false;
+    libraries_seen[library_count++] = hash;
+    return true;
+}
+
 static int visit_library(struct dl_phdr_info *info, size_t size, void *data)
 {
     const char *path = info->dlpi_name ? info->dlpi_name : "";
@@ -81,10 +98,8 @@ static int visit_library(struct dl_phdr_info *info, size_t size, void *data)
 
     (void)size, (void)data;
     for (unsigned i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
-        if (strncmp(file, libraries[i], strlen(libraries[i])) == 0 && !(libraries_seen >> i & 1)) {
-            libraries_seen |= 1u << i;
+        if (strncmp(file, libraries[i], strlen(libraries[i])) == 0 && is_new_library(path))
             gw_coverage(GW_COVERAGE_LIBRARY, file, path);
-        }
     return 0;
 }
 
