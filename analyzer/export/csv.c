@@ -95,8 +95,31 @@ static void write_ops(FILE *file, const struct source *source)
 
 static void write_collectives(FILE *file, const struct source *source)
 {
-    (void)source; /* the model has no communicators, so no collective is known by its arguments */
+    const struct gw_model *model = source->model;
     fputs("comm,seq,rank,op,bytes,enqueue_ns,start_ns,end_ns,arrival_wait_ns,busbw_gbps\n", file);
+    for (size_t i = 0; i < model->collectives_count; i++) {
+        const struct gw_collective *collective = &model->collectives[i];
+        const struct gw_communicator *communicator = &model->communicators[collective->communicator];
+        const struct gw_op *op = collective->op == GW_NONE ? NULL : &model->ops[collective->op];
+        if (collective->match == GW_NONE) {
+            continue; /* the call failed */
+        }
+        fprintf(file, "%016" PRIx64 ",%" PRIu32 ",%" PRIu32 ",%s,%" PRIu64 ",%" PRIu64 ",", communicator->id,
+                collective->sequence, communicator->rank, gw_comm_kind_name((enum gw_comm_kind)collective->kind),
+                collective->size_bytes, model->calls[collective->call].begin_ns);
+        put_time(file, op ? op->start_ns : GW_TIME_UNKNOWN);
+        putc(',', file);
+        put_time(file, op ? op->end_ns : GW_TIME_UNKNOWN);
+        putc(',', file);
+        put_time(file, collective->arrival_wait_ns);
+        putc(',', file);
+        if (collective->transfer_ns != GW_TIME_UNKNOWN && collective->transfer_ns > 0) {
+            fprintf(file, "%.3f",
+                    gw_comm_bus_factor((enum gw_comm_kind)collective->kind, communicator->size) *
+                        (double)collective->size_bytes / (double)collective->transfer_ns);
+        }
+        putc('\n', file);
+    }
 }
 
 static void write_steps(FILE *file, const struct source *source)

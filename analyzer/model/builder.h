@@ -41,6 +41,7 @@ struct gw_builder {
     struct gw_map stream_keys; /* number, device → stream */
     struct gw_map handles;     /* handle, process → newest version of a stream */
     struct gw_map functions;   /* handle, process → newest version of a kernel name */
+    struct gw_map communicators; /* handle, process → newest version of a communicator */
     struct gw_map names;       /* hash of a name, 0 → name */
     struct gw_version *versions;
     size_t versions_count, versions_capacity;
@@ -83,6 +84,13 @@ int gw_builder_intern(struct gw_builder *builder, const char *text, uint32_t *re
 
 /* Name index of a kernel handle at a time, or GW_NONE. */
 uint32_t gw_builder_name(const struct gw_builder *builder, uint32_t process, uint64_t handle, uint64_t time_ns);
+
+/* The communicator a handle means in the process at a time, made when it was never announced. GW_NONE only when there is
+ * no memory. */
+uint32_t gw_builder_communicator(struct gw_builder *builder, uint32_t process, uint64_t handle, uint64_t time_ns);
+
+/* collectives.c. After the operations: what carried each collective out, and which belong together. */
+int gw_build_collectives(struct gw_builder *builder);
 
 /* calls.c: calls with their details, sorted, thread_calls, and through gw_builder_add_op the operations they enqueued.
  */

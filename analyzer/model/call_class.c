@@ -52,6 +52,7 @@ static enum gw_call_class class_of_row(const struct gw_function *row)
         return ends_with(row->base, "GraphLaunch") ? GW_CALL_GRAPH_LAUNCH : GW_CALL_GRAPH;
     case GW_KIND_NONE:
     case GW_KIND_REGISTER:
+    case GW_KIND_COMM: /* NCCL's, above */
         break;
     }
     return class_of_plain(row->base);

@@ -57,8 +57,9 @@ static int count_calls(struct gathering *self)
     model->orders = malloc((counts[GW_RECORD_order] + 1) * sizeof(*model->orders));
     model->modules = malloc((counts[GW_RECORD_module] + 1) * sizeof(*model->modules));
     model->graphs = malloc((counts[GW_RECORD_graph] + 1) * sizeof(*model->graphs));
+    model->collectives = malloc((counts[GW_RECORD_comm] + 1) * sizeof(*model->collectives));
     return self->items && self->unfinished && model->launches && model->copies && model->memsets && model->memories &&
-                   model->orders && model->modules && model->graphs
+                   model->orders && model->modules && model->graphs && model->collectives
                ? 0
                : -ENOMEM;
 }
@@ -253,6 +254,24 @@ static uint32_t add_detail(struct gathering *self, uint32_t process, const struc
                                             : GW_NONE,
                               .nodes = (uint32_t)words[GW_ARG_graph_nodes]};
         return (uint32_t)model->graphs_count++;
+    case GW_RECORD_comm: {
+        uint64_t what = words[GW_ARG_comm_what];
+        *ret_kind = GW_DETAIL_COLLECTIVE;
+        model->collectives[model->collectives_count] = (struct gw_collective){
+            .size_bytes = words[GW_ARG_comm_count], /* elements, until collectives.c knows the communicator */
+            .arrival_wait_ns = GW_TIME_UNKNOWN,
+            .transfer_ns = GW_TIME_UNKNOWN,
+            .communicator = gw_builder_communicator(builder, process, words[GW_ARG_comm_comm], when),
+            .op = GW_NONE,
+            .stream = STREAM(words[GW_ARG_comm_stream]),
+            .match = GW_NONE,
+            .rank = (uint32_t)(what >> 32),
+            .kind = (uint8_t)what,
+            .type = (uint8_t)(what >> 8),
+            .reduction = (uint16_t)(what >> 16),
+        };
+        return (uint32_t)model->collectives_count++;
+    }
     default:
         *ret_kind = GW_DETAIL_NONE;
         return GW_NONE;

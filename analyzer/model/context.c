@@ -284,6 +284,58 @@ static int take_function(struct gw_builder *builder, size_t input, const struct 
     return add_version(builder, &builder->functions, event->words[GW_ARG_function_func], process, version);
 }
 
+static int add_communicator(struct gw_builder *builder, uint64_t handle, uint64_t time_ns,
+                            const struct gw_communicator *communicator)
+{
+    struct gw_model *model = builder->model;
+    struct gw_version version = {.since_ns = time_ns, .value = (uint32_t)model->communicators_count};
+    if (GW_GROW(model->communicators, model->communicators_count)) {
+        return -ENOMEM;
+    }
+    model->communicators[model->communicators_count++] = *communicator;
+    return add_version(builder, &builder->communicators, handle, communicator->process, version);
+}
+
+static int take_communicator(struct gw_builder *builder, size_t input, const struct context_event *event)
+{
+    uint32_t process = gw_builder_process(builder, input, (uint32_t)event->words[GW_ARG_communicator_pid]);
+    uint32_t device = process == GW_NONE
+                          ? GW_NONE
+                          : gw_builder_device(builder, process, (uint32_t)event->words[GW_ARG_communicator_device]);
+    if (device == GW_NONE) {
+        return -ENOMEM;
+    }
+    const struct gw_communicator communicator = {.id = event->words[GW_ARG_communicator_id],
+                                                 .parent = event->words[GW_ARG_communicator_parent],
+                                                 .process = process,
+                                                 .rank = (uint32_t)event->words[GW_ARG_communicator_where],
+                                                 .size = (uint32_t)(event->words[GW_ARG_communicator_where] >> 32),
+                                                 .device = device};
+    return add_communicator(builder, event->words[GW_ARG_communicator_comm], event->time_ns, &communicator);
+}
+
+uint32_t gw_builder_communicator(struct gw_builder *builder, uint32_t process, uint64_t handle, uint64_t time_ns)
+{
+    const uint32_t *newest = gw_map_find(&builder->communicators, handle, process);
+    uint32_t found = GW_NONE;
+    for (uint32_t i = newest ? *newest : GW_NONE; i != GW_NONE; i = builder->versions[i].older) {
+        found = builder->versions[i].value;
+        if (builder->versions[i].since_ns <= time_ns) {
+            break;
+        }
+    }
+    if (found != GW_NONE) {
+        return found;
+    }
+    /* Made before the recording began: alone with its handle, which no other rank shares. */
+    const uint32_t device = gw_builder_device(builder, process, 0);
+    const struct gw_communicator unknown = {
+        .id = handle ^ (uint64_t)process << 56, .process = process, .device = device};
+    return device == GW_NONE || add_communicator(builder, handle, 0, &unknown)
+               ? GW_NONE
+               : (uint32_t)builder->model->communicators_count - 1;
+}
+
 static int take_coverage(struct gw_builder *builder, size_t input, const struct context_event *event)
 {
     struct gw_model *model = builder->model;
@@ -316,6 +368,8 @@ static int take(struct gw_builder *builder, size_t input, const struct context_e
         return take_stream(builder, input, event);
     case GW_RECORD_function:
         return take_function(builder, input, event);
+    case GW_RECORD_communicator:
+        return take_communicator(builder, input, event);
     default:
         return take_coverage(builder, input, event);
     }
@@ -324,7 +378,8 @@ static int take(struct gw_builder *builder, size_t input, const struct context_e
 static bool is_context(uint8_t type)
 {
     return type == GW_RECORD_process || type == GW_RECORD_thread || type == GW_RECORD_device ||
-           type == GW_RECORD_stream || type == GW_RECORD_function || type == GW_RECORD_coverage;
+           type == GW_RECORD_stream || type == GW_RECORD_function || type == GW_RECORD_coverage ||
+           type == GW_RECORD_communicator;
 }
 
 static int collect(const struct gw_records *records, struct context_event **ret_events, size_t *ret_count)
@@ -382,9 +437,9 @@ int gw_build_context(struct gw_builder *builder)
 
 void gw_builder_clear(struct gw_builder *builder)
 {
-    struct gw_map *const maps[] = {&builder->processes,   &builder->threads, &builder->tids,      &builder->devices,
-                                   &builder->stream_keys, &builder->handles, &builder->functions, &builder->names,
-                                   &builder->timings,     &builder->nodes};
+    struct gw_map *const maps[] = {&builder->processes,   &builder->threads, &builder->tids,         &builder->devices,
+                                   &builder->stream_keys, &builder->handles, &builder->functions,    &builder->names,
+                                   &builder->timings,     &builder->nodes,   &builder->communicators};
     for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
         gw_map_clear(maps[i]);
     }

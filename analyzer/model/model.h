@@ -93,7 +93,8 @@ enum gw_detail_kind {
     GW_DETAIL_MEMORY,
     GW_DETAIL_ORDER,
     GW_DETAIL_MODULE,
-    GW_DETAIL_GRAPH
+    GW_DETAIL_GRAPH,
+    GW_DETAIL_COLLECTIVE
 };
 
 struct gw_launch {
@@ -137,6 +138,34 @@ struct gw_graph {
     uint64_t graph, exec;
     uint32_t stream;
     uint32_t nodes;
+};
+
+/* One rank of a communicator of NCCL. */
+struct gw_communicator {
+    uint64_t id, parent; /* the same for all its ranks; of the communicator it was split from, 0: none */
+    uint32_t process;
+    uint32_t rank, size; /* size: ranks, 0 where they are not known */
+    uint32_t device;     /* index */
+};
+
+/* A collective, send or receive as one rank asked for it. Those of one communicator, kind of exchange (all collectives;
+ * messages from a rank to another) and sequence are one exchange: `match` numbers exchanges. The times are known where
+ * all of its ranks are in the run and timed; else GW_TIME_UNKNOWN. */
+struct gw_collective {
+    uint64_t size_bytes;      /* as nccl-tests count: of the whole vector */
+    uint64_t arrival_wait_ns; /* from its start to the latest start of the exchange */
+    uint64_t transfer_ns;     /* from there to its end */
+    uint32_t communicator;    /* index */
+    uint32_t call;            /* index */
+    uint32_t op;              /* index of the operation that carries it out, which several may share; or GW_NONE */
+    uint32_t stream;          /* index */
+    uint32_t sequence;        /* within the communicator, or the messages from the one rank to the other, from 0 */
+    uint32_t match;           /* equal for the ranks of one exchange; GW_NONE: the call failed */
+    uint32_t matched;         /* how many of them are in the run */
+    uint32_t rank;            /* root or peer, 0 where there is none */
+    uint8_t kind;             /* enum gw_comm_kind */
+    uint8_t type;             /* ncclDataType_t */
+    uint16_t reduction;       /* ncclRedOp_t */
 };
 
 enum gw_op_kind {
@@ -260,6 +289,8 @@ struct gw_model {
     GW_ARRAY(struct gw_order, orders);
     GW_ARRAY(struct gw_module, modules);
     GW_ARRAY(struct gw_graph, graphs);
+    GW_ARRAY(struct gw_communicator, communicators);
+    GW_ARRAY(struct gw_collective, collectives); /* ordered by call */
     GW_ARRAY(struct gw_thread_gap, thread_gaps); /* ordered by thread, then begin */
     GW_ARRAY(struct gw_range, ranges);           /* ordered by thread, then begin, an outer one first */
     GW_ARRAY(struct gw_loss, losses);
@@ -278,6 +309,12 @@ enum gw_call_class gw_call_class(uint16_t function);
 
 /* Short word for an operation kind as the CSV uses it: kernel, memset, h2d, d2h, d2d, p2p, comm, graph, host. */
 const char *gw_op_kind_name(enum gw_op_kind kind);
+
+/* Word for an enum gw_comm_kind, as the CSV uses it: all_reduce, send … */
+const char *gw_comm_kind_name(enum gw_comm_kind kind);
+
+/* Bytes that cross the busiest link for each byte of a collective among `size` ranks, as nccl-tests count. */
+double gw_comm_bus_factor(enum gw_comm_kind kind, uint32_t size);
 
 /* Why events are missing, in a word or two for people and JSON: discarded, outside the windows, let go. */
 const char *gw_loss_reason_name(enum gw_loss_reason reason);

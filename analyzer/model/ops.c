@@ -119,6 +119,7 @@ int gw_builder_add_op(struct gw_builder *builder, uint32_t call_index, uint32_t 
     case GW_DETAIL_NONE:
     case GW_DETAIL_MEMORY:
     case GW_DETAIL_MODULE:
+    case GW_DETAIL_COLLECTIVE:
         break;
     }
     uint64_t key = timing_key(process, GW_SITE_FLAGS(record->site) & GW_SITE_OP_INDEX);

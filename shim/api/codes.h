@@ -91,6 +91,27 @@ enum gw_order_kind {
     GW_ORDER_HOST_FUNCTION = 11
 };
 
+/* What a call of NCCL does. */
+enum gw_comm_kind {
+    GW_COMM_ALL_REDUCE = 0,
+    GW_COMM_REDUCE = 1,
+    GW_COMM_REDUCE_SCATTER = 2,
+    GW_COMM_BROADCAST = 3,
+    GW_COMM_ALL_GATHER = 4,
+    GW_COMM_ALL_TO_ALL = 5,
+    GW_COMM_GATHER = 6,
+    GW_COMM_SCATTER = 7,
+    GW_COMM_SEND = 8,
+    GW_COMM_RECV = 9,
+    GW_COMM_KIND_COUNT
+};
+
+/* comm.what: enum gw_comm_kind | ncclDataType_t << 8 | ncclRedOp_t << 16 (0 where there is none) | root or peer << 32
+ */
+#define GW_COMM_WHAT(kind, type, reduction, rank)                                                                      \
+    ((uint64_t)(kind) | (uint64_t)((type)&0xff) << 8 | (uint64_t)((reduction)&0xffff) << 16 |                          \
+     (uint64_t)(uint32_t)(rank) << 32)
+
 /* stream.flags */
 #define GW_STREAM_NON_BLOCKING 0x1u
 #define GW_STREAM_LEGACY 0x2u

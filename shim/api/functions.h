@@ -32,7 +32,8 @@ enum gw_function_kind {
     GW_KIND_ORDER,
     GW_KIND_MODULE,
     GW_KIND_GRAPH,
-    GW_KIND_REGISTER
+    GW_KIND_REGISTER,
+    GW_KIND_COMM
 };
 
 enum gw_wait { GW_WAIT_QUICK = 0, GW_WAIT_BLOCKS = 1 };

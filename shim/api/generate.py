@@ -73,6 +73,7 @@ KINDS = [
               r"|cu(da)?Event(Create\w*|Destroy|Record\w*|Synchronize|Query)$"
               r"|cuCtxSynchronize$|cuda(Device|Thread)Synchronize$|cu(da)?LaunchHostFunc$"),
     ("MODULE", r"cuModule(Load(?!ing)|Unload)|cu(da)?Library(Load|Unload)|cuLink"),
+    ("COMM", r"p?nccl(AllReduce|Reduce|ReduceScatter|Broadcast|Bcast|AllGather|AlltoAll|Gather|Scatter|Send|Recv)$"),
     ("GRAPH", r"cu(da)?Stream(BeginCapture|EndCapture)|cu(da)?Graph(Create|Clone|Instantiate|ExecUpdate|Upload|Launch|Destroy|ExecDestroy)(?!Node)"),
 ]
 BLOCKS = re.compile(

@@ -105,6 +105,16 @@ LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, graph,
                                                        lttng_ust_field_integer(uint64_t, stream, stream)
                                                            lttng_ust_field_integer(uint32_t, nodes, nodes)))
 
+/* A collective, send or receive of NCCL, as the program asked for it; within a group its kernel is launched by the group's
+ * end. comm: the communicator's handle. what: GW_COMM_WHAT. */
+LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, comm,
+                           LTTNG_UST_TP_ARGS(uint64_t, begin, uint64_t, call, uint64_t, site, int32_t, result, uint64_t,
+                                             comm, uint64_t, count, uint64_t, what, uint64_t, stream),
+                           LTTNG_UST_TP_FIELDS(GW_CALL_FIELDS lttng_ust_field_integer(uint64_t, comm, comm)
+                                                   lttng_ust_field_integer(uint64_t, count, count)
+                                                       lttng_ust_field_integer(uint64_t, what, what)
+                                                           lttng_ust_field_integer(uint64_t, stream, stream)))
+
 /* A thread was outside CUDA for longer than the threshold: [begin, end) before its next call, with the CPU time it used
  * then. switches: voluntary | involuntary << 32. faults: minor | major << 32. */
 LTTNG_UST_TRACEPOINT_EVENT(
@@ -201,6 +211,18 @@ LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, function,
                            LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(uint32_t, pid, pid)
                                                    lttng_ust_field_integer(uint64_t, func, func)
                                                        lttng_ust_field_string(name, name)))
+
+/* A communicator of NCCL, before its first comm event. id: the same for all its ranks, in every process; parent: the id it
+ * was split from, or 0. where: rank | ranks << 32. */
+LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, communicator,
+                           LTTNG_UST_TP_ARGS(uint32_t, pid, uint64_t, comm, uint64_t, id, uint64_t, parent, uint64_t,
+                                             where, uint32_t, device),
+                           LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(uint32_t, pid, pid)
+                                                   lttng_ust_field_integer(uint64_t, comm, comm)
+                                                       lttng_ust_field_integer(uint64_t, id, id)
+                                                           lttng_ust_field_integer(uint64_t, parent, parent)
+                                                               lttng_ust_field_integer(uint64_t, where, where)
+                                                                   lttng_ust_field_integer(uint32_t, device, device)))
 
 /* What was seen and what was not: enum gw_coverage_kind, the library or function name, and a detail for a person. */
 LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, coverage,

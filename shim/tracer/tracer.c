@@ -41,6 +41,22 @@ static const struct {
     {"cuKernelGetFunction", GW_ACTION_FUNCTION_OF_KERNEL},
     {"cuModuleEnumerateFunctions", GW_ACTION_ENUMERATE_FUNCTIONS},
     {"cuLibraryEnumerateKernels", GW_ACTION_ENUMERATE_KERNELS},
+    {"ncclCommInitRank", GW_ACTION_COMM_INIT_RANK},
+    {"pncclCommInitRank", GW_ACTION_COMM_INIT_RANK},
+    {"ncclCommInitRankConfig", GW_ACTION_COMM_INIT_RANK},
+    {"pncclCommInitRankConfig", GW_ACTION_COMM_INIT_RANK},
+    {"ncclCommInitRankScalable", GW_ACTION_COMM_INIT_SCALABLE},
+    {"pncclCommInitRankScalable", GW_ACTION_COMM_INIT_SCALABLE},
+    {"ncclCommInitAll", GW_ACTION_COMM_INIT_ALL},
+    {"pncclCommInitAll", GW_ACTION_COMM_INIT_ALL},
+    {"ncclCommSplit", GW_ACTION_COMM_SPLIT},
+    {"pncclCommSplit", GW_ACTION_COMM_SPLIT},
+    {"ncclCommShrink", GW_ACTION_COMM_SHRINK},
+    {"pncclCommShrink", GW_ACTION_COMM_SHRINK},
+    {"ncclGroupStart", GW_ACTION_GROUP_START},
+    {"pncclGroupStart", GW_ACTION_GROUP_START},
+    {"ncclGroupEnd", GW_ACTION_GROUP_END},
+    {"pncclGroupEnd", GW_ACTION_GROUP_END},
 };
 
 static bool is_capturing(const struct gw_info *info, uint64_t raw_stream)
@@ -182,12 +198,20 @@ static void act(struct gw_thread *thread, const struct gw_call *call, enum gw_ac
         if (gw_tracer.timing)
             gw_tracer.timing->resume();
         break;
+    case GW_ACTION_COMM_INIT_RANK:
+    case GW_ACTION_COMM_INIT_SCALABLE:
+    case GW_ACTION_COMM_INIT_ALL:
+    case GW_ACTION_COMM_SPLIT:
+    case GW_ACTION_COMM_SHRINK:
+    case GW_ACTION_GROUP_START:
+    case GW_ACTION_GROUP_END:
+        gw_communicators_made(thread, action, words, result);
+        break;
     default:
         if (action != GW_ACTION_NONE && result == 0)
             gw_functions_named(action, words);
         break;
     }
-    (void)thread;
 }
 
 void gw_call_end(struct gw_thread *thread, struct gw_call *call, const uint64_t *words, int32_t result)

@@ -35,6 +35,13 @@ enum gw_action {
     GW_ACTION_FUNCTION_OF_KERNEL, // (out function, kernel)
     GW_ACTION_ENUMERATE_FUNCTIONS,
     GW_ACTION_ENUMERATE_KERNELS,
+    GW_ACTION_COMM_INIT_RANK,     // (out communicator, ranks, unique id of 16 words, rank)
+    GW_ACTION_COMM_INIT_SCALABLE, // (out communicator, ranks, rank, ids, their addresses)
+    GW_ACTION_COMM_INIT_ALL,      // (out communicators, count)
+    GW_ACTION_COMM_SPLIT,         // (communicator, color, key, out communicator)
+    GW_ACTION_COMM_SHRINK,        // (communicator, excluded, count, out communicator)
+    GW_ACTION_GROUP_START,
+    GW_ACTION_GROUP_END,
 };
 
 struct gw_info {
@@ -93,6 +100,9 @@ void gw_thread_read_cpu(struct gw_thread *thread, uint64_t now_ns);
 void gw_process_enter(void);
 void gw_process_notes(struct gw_thread *thread);
 void gw_coverage(enum gw_coverage_kind kind, const char *name, const char *detail);
+
+// communicators.c: after a call that made communicators of NCCL, or a group's start or end: emits what is known of them.
+void gw_communicators_made(struct gw_thread *thread, enum gw_action action, const uint64_t *words, int32_t result);
 
 // write.c: writes the event of a call that ended.
 void gw_write_call(struct gw_thread *thread, const struct gw_call *call, const uint64_t *words, int32_t result);

@@ -125,6 +125,17 @@ static void write_graph(const struct writing *w)
                          gw_form_value(form, w->words, 1, w->result == 0), stream, (uint32_t)nodes);
 }
 
+static void write_comm(const struct writing *w)
+{
+    const struct gw_form *form = w->info->form;
+    uint64_t reduction = form->d >= 0 ? w->words[form->d] : 0;
+    uint64_t rank = form->root >= 0 ? w->words[form->root] : 0;
+
+    lttng_ust_tracepoint(gpuwitness, comm, w->begin_ns, w->id, w->site, w->result, w->words[form->a], w->words[form->b],
+                         GW_COMM_WHAT(form->code, w->words[form->c], reduction, rank),
+                         gw_stream_event_handle(w->thread, gw_form_stream(form, w->words), false));
+}
+
 void gw_write_call(struct gw_thread *thread, const struct gw_call *call, const uint64_t *words, int32_t result)
 {
     const struct gw_info *info = &gw_tracer.info[call->function];
@@ -137,6 +148,10 @@ void gw_write_call(struct gw_thread *thread, const struct gw_call *call, const u
                               .site = GW_SITE(gw_tracer.pid, call->function, call->depth, call->flags),
                               .result = result};
 
+    if (info->form && info->form->kind == GW_KIND_COMM) { // whatever calls of the driver it made
+        write_comm(&w);
+        return;
+    }
     // Runtime calls leave the arguments to the driver calls they made.
     if (!info->form || (!info->is_driver && thread->typed)) {
         lttng_ust_tracepoint(gpuwitness, call, w.begin_ns, w.id, w.site, result);

@@ -54,6 +54,16 @@
         .b = exec, .c = NONE, .d = NONE                                                                                \
     }
 
+// name, kind, communicator, count, data type, reduction, root or peer, stream; the same for the name with a p
+#define COMM_FORM(name, what, handle, count, type, reduction, rank, stream_word)                                       \
+    {                                                                                                                  \
+        .base = name, .kind = GW_KIND_COMM, .code = GW_COMM_##what, .stream = stream_word, .a = handle, .b = count,    \
+        .c = type, .d = reduction, .root = rank                                                                        \
+    }
+#define COMM(name, what, handle, count, type, reduction, rank, stream_word)                                            \
+    COMM_FORM("nccl" name, what, handle, count, type, reduction, rank, stream_word),                                   \
+        COMM_FORM("pnccl" name, what, handle, count, type, reduction, rank, stream_word)
+
 // For an order form whose stream word is a pointer to the new stream, the stream travels as field a with OUT_A and
 // stream NONE; gw_write_order knows that from the code.
 static const struct gw_form forms[] = {
@@ -240,6 +250,18 @@ static const struct gw_form forms[] = {
     GRAPH("cudaGraphLaunch", OP(GRAPH), 0, 1, NONE, 0),
     GRAPH("cudaGraphDestroy", 0, 0, NONE, 0, NONE),
     GRAPH("cudaGraphExecDestroy", 0, 0, NONE, NONE, 0),
+
+    COMM("AllReduce", ALL_REDUCE, 5, 2, 3, 4, NONE, 6),
+    COMM("Reduce", REDUCE, 6, 2, 3, 4, 5, 7),
+    COMM("ReduceScatter", REDUCE_SCATTER, 5, 2, 3, 4, NONE, 6),
+    COMM("Broadcast", BROADCAST, 5, 2, 3, NONE, 4, 6),
+    COMM("Bcast", BROADCAST, 4, 1, 2, NONE, 3, 5),
+    COMM("AllGather", ALL_GATHER, 4, 2, 3, NONE, NONE, 5),
+    COMM("AlltoAll", ALL_TO_ALL, 4, 2, 3, NONE, NONE, 5),
+    COMM("Gather", GATHER, 5, 2, 3, NONE, 4, 6),
+    COMM("Scatter", SCATTER, 5, 2, 3, NONE, 4, 6),
+    COMM("Send", SEND, 4, 1, 2, NONE, 3, 5),
+    COMM("Recv", RECV, 4, 1, 2, NONE, 3, 5),
 };
 
 _Static_assert(sizeof(forms) / sizeof(forms[0]) < 255, "the map holds one byte a function");

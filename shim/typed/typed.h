@@ -36,14 +36,15 @@ struct gw_form {
     uint8_t kind;   // enum gw_function_kind
     uint8_t op;     // 1 + enum gw_gpu_op_kind where the call puts an operation on a stream; else 0
     uint8_t style;
-    uint8_t code;     // copy: enum gw_copy_direction; memory: enum gw_memory_kind; order: enum gw_order_kind
+    uint8_t code;     // copy: enum gw_copy_direction; memory: enum gw_memory_kind; order: enum gw_order_kind;
+                      // comm: enum gw_comm_kind
     uint8_t blocking; // returns when the operation is over
     uint8_t out;      // bit n: field n (a = bit 0) is a pointer to the value, valid after success
     int8_t stream;    // word of the stream; GW_WORD_NONE: the default stream, where the call has one
     // launch: a function or config; copy: a dst, b src, c bytes, d kind; memset: a dst, b count, c rows, d element
     // bytes; memory: a pointer, b bytes, c rows; order: a event, b value; module: a handle, b image, c bytes; graph: a
-    // graph, b exec
-    int8_t a, b, c, d;
+    // graph, b exec; comm: a communicator, b count, c data type, d reduction; root says which word is the root or peer
+    int8_t a, b, c, d, root;
 };
 
 // Fills the map from functions to forms. Once, before the first gw_form_of.
