@@ -61,6 +61,19 @@ static void find_typical(struct applying *self)
     }
 }
 
+/* Where the last unit of the run ends: with the waits the typical one ends with. Others are not the step's. */
+static size_t end_of_last(const struct applying *self, size_t unit)
+{
+    const struct gw_sequence_event *events = self->sequence->events;
+    size_t usual = end_of_operations(self, self->typical), end = end_of_operations(self, unit);
+    while (usual < self->positions[self->typical + 1] && end < self->positions[unit + 1] &&
+           events[usual].token == events[end].token) {
+        usual++;
+        end++;
+    }
+    return end;
+}
+
 static void take_unit(struct applying *self, size_t unit)
 {
     size_t first = self->positions[unit], end = self->positions[unit + 1];
@@ -86,10 +99,8 @@ static void take_unit(struct applying *self, size_t unit)
     double both = (double)(end - first + typical_count);
     bool contains = !is_last && similarity * both / 2 >= CONTAINED * (double)typical_count &&
                     (double)(end - first) <= CONTAINED_MAX * (double)typical_count;
-    if (is_last) { /* with as many waits as the typical unit ends with: later ones are not the step's */
-        size_t waits = self->positions[self->typical + 1] - end_of_operations(self, self->typical);
-        size_t operations = end_of_operations(self, unit);
-        end = operations + waits < end ? operations + waits : end;
+    if (is_last) {
+        end = end_of_last(self, unit);
     }
     if (similarity >= (is_last ? LIKE_CUT : LIKE_TYPICAL) || like_before || contains) {
         self->ranges[self->range_count++] =

@@ -156,6 +156,17 @@ int gw_judge_graph_recapture(struct gw_judge *judge, struct gw_verdict *verdict)
     return ret;
 }
 
+/* What belongs to a trial besides its kernel: workspaces, waits and time stamps right before and after it. */
+static void drop_round_trial(struct gw_judge *judge, struct gw_finding *finding, const struct gw_fact *trial)
+{
+    for (int direction = 0; direction < 2; direction++) {
+        const struct gw_fact *fact = trial;
+        while ((fact = direction ? gw_fact_after(judge, fact) : gw_fact_before(judge, fact)) &&
+               fact->step == trial->step && (fact->cls == GW_CALL_ALLOC || fact->cls == GW_CALL_SYNC))
+            gw_finding_edit(finding, judge, fact, GW_EDIT_DROP);
+    }
+}
+
 int gw_judge_autotune(struct gw_judge *judge, struct gw_verdict *verdict)
 {
     const struct gw_model *model = judge->model;
@@ -177,8 +188,10 @@ int gw_judge_autotune(struct gw_judge *judge, struct gw_verdict *verdict)
                 *known = *known == 0 || *known == mine ? mine : 1;
             else if (*known == mine && mine >= 2 && pass == 1)
                 trials[fact->step]++;
-            else if (*known == mine && mine >= 2 && trials[fact->step] >= TRIAL_KERNELS)
+            else if (*known == mine && mine >= 2 && trials[fact->step] >= TRIAL_KERNELS) {
                 gw_finding_mark(&finding, judge, fact, GW_EDIT_DROP | GW_EDIT_NO_OP);
+                drop_round_trial(judge, &finding, fact);
+            }
         }
     }
     ret =

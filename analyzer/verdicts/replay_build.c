@@ -9,8 +9,6 @@
 
 /* A call that ends this close before what it may wait for is still taken to wait: times on the device have an error. */
 #define WAIT_TOLERANCE_NS 20000u
-/* What must be left of other work for a call that does not say so to be taken to wait for it. */
-#define WAIT_LEAST_NS 2000u
 /* Threads that hand work to each other sleep longer than this. */
 #define HANDOVER_LEAST_NS 20000u
 
@@ -261,7 +259,7 @@ static void find_wait(const struct builder *b, struct gw_replay_node *node, cons
     } else if (node->op_count && (cls == GW_CALL_COPY ? pageable : cls == GW_CALL_LAUNCH && b->launches_wait)) {
         node->wait = GW_WAIT_FOR_OPS;
         until = ops_end(b, node);
-    } else if ((cls == GW_CALL_ALLOC || cls == GW_CALL_COMPILE) && busy > call->begin_ns + WAIT_LEAST_NS) {
+    } else if ((cls == GW_CALL_ALLOC || cls == GW_CALL_COMPILE) && busy > call->begin_ns + GW_WAIT_LEAST_NS) {
         node->wait = GW_WAIT_FOR_DEVICES;
         until = busy;
     }
@@ -269,6 +267,7 @@ static void find_wait(const struct builder *b, struct gw_replay_node *node, cons
         node->wait = GW_WAIT_FOR_NOTHING;
     uint64_t from = node->wait == GW_WAIT_FOR_NOTHING ? call->begin_ns : max_u64(call->begin_ns, until);
     node->own_ns = call->end_ns > from ? call->end_ns - from : 0;
+    node->waited = node->wait != GW_WAIT_FOR_NOTHING && until > call->begin_ns + GW_WAIT_LEAST_NS;
     node->early_ns = from > call->end_ns ? from - call->end_ns : 0;
 }
 

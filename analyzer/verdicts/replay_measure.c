@@ -147,6 +147,12 @@ int gw_replay_find_noise(struct gw_replay *replay)
     for (size_t i = 0; i < replay->nodes_count; i = next_sample(i, replay->nodes_count, &random))
         samples[count++] = sample_of(replay, &replay->nodes[i]);
     find_usual(samples, count, scratch, usual);
+    count = 0;
+    for (size_t i = 0; i < replay->nodes_count; i++) {
+        if (replay->nodes[i].waited)
+            scratch[count++] = replay->nodes[i].own_ns;
+    }
+    replay->wake_ns = median(scratch, count);
     for (size_t i = 0; i < replay->nodes_count; i++) {
         struct gw_replay_node *node = &replay->nodes[i];
         struct sample sample = sample_of(replay, node);

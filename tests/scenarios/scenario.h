@@ -5,7 +5,8 @@
  * Lines "key: value" of the comment:
  *   source    the report the case comes from
  *   fault     what is planted, in a few words
- *   verdict   the verdict that must come first; several, comma-separated, in any order; "none" for a control
+ *   verdict   the verdict that must come first; several, comma-separated, in any order, that of which the
+ *             saving is compared before the others; "none" for a control
  *   unknown   instead of verdict: the suspect that must stay unknown
  *   also      verdicts that may be confirmed as well in the faulty run
  *   repaired  verdicts that may be confirmed in the repaired run: a second fault that stays

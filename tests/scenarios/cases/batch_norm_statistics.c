@@ -2,7 +2,7 @@
  * source: OneTrainer PR1608
  * fault: the same small statistics are uploaded in every step
  * verdict: repeated-upload
- * also: tiny-copies, pageable-copy, blocking-copy, dispatch-bound
+ * also: device-sync, tiny-copies, pageable-copy, blocking-copy, dispatch-bound
  * repaired: dispatch-bound
  */
 #include "tests/scenarios/scenario.h"

@@ -5,6 +5,7 @@
  * every: 4
  * also: dispatch-bound, hiccup
  * repaired: dispatch-bound
+ * config: graph_instantiate_ns_per_node 20000
  */
 #include "tests/scenarios/scenario.h"
 

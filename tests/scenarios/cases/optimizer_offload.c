@@ -12,6 +12,8 @@ void run_scenario(struct scenario *scenario)
     const size_t bytes = 8 * MIB;
     struct trainer trainer = trainer_create(32 * KIB, true);
     unsigned char *state, *device;
+    CHECK(cudaStreamDestroy(trainer.stream)); /* one that blocking copies wait for */
+    CHECK(cudaStreamCreate(&trainer.stream));
     CHECK(cudaMallocHost((void **)&state, bytes));
     CHECK(cudaMalloc((void **)&device, bytes));
     for (unsigned step = 0; step < 25; step++) {
@@ -21,7 +23,6 @@ void run_scenario(struct scenario *scenario)
         launch_many(KERNEL_BACKWARD, trainer.stream, 6, 200 * US);
         CHECK(cudaMemsetAsync(device, (int)step + 1, bytes, trainer.stream));
         if (scenario->faulty) {
-            CHECK(cudaStreamSynchronize(trainer.stream));
             CHECK(cudaMemcpy(state, device, bytes, cudaMemcpyDeviceToHost));
             CHECK(cudaMemcpyAsync(device, state, bytes, cudaMemcpyHostToDevice, trainer.stream));
         }

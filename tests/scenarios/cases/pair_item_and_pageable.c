@@ -1,8 +1,8 @@
 /*
  * source: pairs of faults
  * fault: the loss is read in every step, and a small batch comes from pageable memory
- * verdict: host-sync
- * also: pageable-copy, dispatch-bound, stream-serialised
+ * verdict: host-sync, dispatch-bound
+ * also: pageable-copy, stream-serialised
  * repaired: pageable-copy, dispatch-bound, stream-serialised
  */
 #include "tests/scenarios/scenario.h"
