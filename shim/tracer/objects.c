@@ -261,6 +261,20 @@ void gw_stream_destroyed(uint64_t raw)
     pthread_mutex_unlock(&lock);
 }
 
+void gw_device_opened(int device)
+{
+    const struct gw_driver *driver = gw_driver();
+
+    if (!driver || device < 0 || device >= DEVICES_MAX)
+        return;
+    pthread_mutex_lock(&lock);
+    if (!device_known[device]) {
+        device_known[device] = true;
+        emit_device(driver, (uint32_t)device);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 void gw_context_created(uint64_t handle)
 {
     const struct gw_driver *driver = gw_driver();

@@ -32,6 +32,7 @@ const struct gw_stream *gw_stream_get(struct gw_thread *thread, uint64_t raw, bo
 
 void gw_stream_created(uint64_t raw, uint32_t cuda_flags);
 void gw_stream_destroyed(uint64_t raw);
+void gw_device_opened(int device); // by retaining its primary context, used or not
 void gw_context_created(uint64_t handle);
 // After a call that may have ended contexts: forgets those that are gone.
 void gw_contexts_ended(unsigned function, uint64_t argument, int32_t result);

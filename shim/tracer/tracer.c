@@ -192,6 +192,8 @@ static void act(struct gw_thread *thread, const struct gw_call *call, enum gw_ac
             gw_context_created(*(const uint64_t *)words[0]);
         break;
     case GW_ACTION_CONTEXT_RETAIN:
+        if (result == 0)
+            gw_device_opened((int)words[1]);
         break;
     case GW_ACTION_CONTEXT_END:
         gw_contexts_ended(call->function, words[0], result);
