@@ -111,7 +111,7 @@ static uint64_t node_begin(const struct state *now, const struct gw_replay_node 
     return max_u64(begin, now->node_end[node->handed_by] + node->handed_ns);
 }
 
-/* The call's own time after what it waited for. One that has to wait now, and did not, wakes up as others do. */
+/* The call's own time after what it waited for. One that has to sleep now, and did not, wakes up as others do. */
 static uint64_t own_after(const struct state *now, const struct gw_replay_node *node, bool waits)
 {
     uint64_t wake = now->replay->wake_ns;
@@ -132,7 +132,7 @@ static void run_node(struct state *now, uint32_t index)
     now->process_busy[process] = max_u64(busy, ops_end);
     uint64_t until = waited_until(now, node, ops_end, busy);
     uint64_t from = max_u64(begin, until > node->early_ns ? until - node->early_ns : 0);
-    uint64_t end = from + own_after(now, node, from > begin + GW_WAIT_LEAST_NS);
+    uint64_t end = from + own_after(now, node, from > begin + GW_SLEEP_LEAST_NS);
     if (edit & GW_EDIT_QUICK)
         end = begin + min_u64(node->own_ns, now->replay->quick_ns);
     if (edit & GW_EDIT_DROP)

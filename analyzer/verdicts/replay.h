@@ -27,6 +27,9 @@
 /* What must be left of other work for a call to have to wait for it. */
 #define GW_WAIT_LEAST_NS 2000u
 
+/* A wait this long is slept through; the thread has to wake up after it. */
+#define GW_SLEEP_LEAST_NS 20000u
+
 enum gw_wait_kind {
     GW_WAIT_FOR_NOTHING = 0,
     GW_WAIT_FOR_OPS,
@@ -57,7 +60,7 @@ struct gw_replay_node {
     uint32_t order_first, order_count; /* record and wait details of it and the calls nested in it */
     uint32_t target;                   /* stream or event it waits for */
     uint8_t wait;                      /* enum gw_wait_kind */
-    bool waited;                       /* what it waits for was not over when it began */
+    bool waited;                       /* it slept until what it waits for was over */
 };
 
 /* A run of analysed steps that follow each other. */
@@ -81,7 +84,7 @@ struct gw_replay {
     double pinned_gbps[2];     /* h2d, d2h */
     bool pinned_measured[2];
     uint64_t quick_ns;   /* median host time of an asynchronous launch */
-    uint64_t wake_ns;    /* median own time of calls that had to wait: whoever waits pays it */
+    uint64_t wake_ns;    /* median own time of calls that slept: whoever sleeps pays it */
     uint64_t latency_ns; /* from the begin of a launch to its kernel's start, lowest tenth */
 };
 

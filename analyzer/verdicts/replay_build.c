@@ -267,7 +267,7 @@ static void find_wait(const struct builder *b, struct gw_replay_node *node, cons
         node->wait = GW_WAIT_FOR_NOTHING;
     uint64_t from = node->wait == GW_WAIT_FOR_NOTHING ? call->begin_ns : max_u64(call->begin_ns, until);
     node->own_ns = call->end_ns > from ? call->end_ns - from : 0;
-    node->waited = node->wait != GW_WAIT_FOR_NOTHING && until > call->begin_ns + GW_WAIT_LEAST_NS;
+    node->waited = node->wait != GW_WAIT_FOR_NOTHING && until > call->begin_ns + GW_SLEEP_LEAST_NS;
     node->early_ns = from > call->end_ns ? from - call->end_ns : 0;
 }
 

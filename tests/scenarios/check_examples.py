@@ -22,7 +22,7 @@ CASES = [
     (["train_loop", "--pinned", "--no-sync"], set(), {"pageable-copy", "alloc-churn", "small-kernels"}, 55),
     (["launch_bound"], {"dispatch-bound"}, {"pageable-copy", "alloc-churn", "host-sync"}, None),
     (["alloc_churn"], {"alloc-churn"}, {"pageable-copy", "host-sync", "pinning-in-loop"}, None),
-    (["device_sync"], {"device-sync"}, {"pageable-copy", "alloc-churn"}, None),
+    (["device_sync"], {"device-sync"}, {"pageable-copy", "alloc-churn"}, 40),
     (["graph_loop"], set(), {"device-sync", "host-sync", "pageable-copy", "graph-recapture", "dispatch-bound"}, None),
 ]
 

@@ -14,8 +14,8 @@ void run_scenario(struct scenario *scenario)
     for (int step = 0; step < 30; step++) {
         scenario->steps++;
         upload_batch(&trainer);
-        launch_many(KERNEL_FORWARD, trainer.stream, 8, 150 * US);
-        launch_many(KERNEL_BACKWARD, trainer.stream, 8, 250 * US);
+        launch_many(KERNEL_FORWARD, trainer.stream, 8, 300 * US);
+        launch_many(KERNEL_BACKWARD, trainer.stream, 8, 500 * US);
         if (scenario->faulty)
             CHECK(cudaStreamSynchronize(trainer.stream));
         read_scalar(&trainer);

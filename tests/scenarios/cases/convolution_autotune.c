@@ -12,10 +12,10 @@ void run_scenario(struct scenario *scenario)
 {
     struct trainer trainer = trainer_create(32 * KIB, true);
     unsigned trial = 0;
-    for (int step = 0; step < 50; step++) {
+    for (int step = 0; step < 40; step++) {
         scenario->steps++;
         upload_batch(&trainer);
-        if (scenario->faulty && step % 10 == 9 && trial < TRIAL_KERNELS) {
+        if (scenario->faulty && step % 10 == 4 && trial < TRIAL_KERNELS) {
             for (int i = 0; i < 6; i++) {
                 void *workspace;
                 CHECK(cudaMalloc(&workspace, 8 * MIB));

@@ -2,6 +2,7 @@
  * source: jax#29470
  * fault: flattening the arguments takes the host longer than the GPU needs for a call
  * verdict: dispatch-bound
+ * also: hiccup
  */
 #include "tests/scenarios/scenario.h"
 

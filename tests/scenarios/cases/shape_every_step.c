@@ -1,8 +1,8 @@
 /*
  * source: jax#817, #15412
  * fault: a new shape in every step: compiled and loaded each time
- * verdict: recompile
- * also: dispatch-bound, lazy-load
+ * verdict: recompile, dispatch-bound
+ * also: lazy-load
  * repaired: dispatch-bound
  */
 #include "tests/scenarios/scenario.h"
