@@ -34,18 +34,17 @@ static int add_problems(struct gw_run_info *run, char *const *problems)
     while (run->problems && run->problems[count]) {
         count++;
     }
-    for (; *problems; problems++) {
+    for (; problems && *problems; problems++) {
         char **grown = realloc(run->problems, (count + 2) * sizeof(*grown));
-        char *copy = strdup(*problems);
-        if (grown) {
-            run->problems = grown;
-        }
-        if (!grown || !copy) {
-            free(copy);
+        if (!grown) {
             return -ENOMEM;
         }
-        grown[count++] = copy;
-        grown[count] = NULL;
+        run->problems = grown;
+        grown[count] = strdup(*problems);
+        grown[count + 1] = NULL;
+        if (!grown[count++]) {
+            return -ENOMEM;
+        }
     }
     return 0;
 }
@@ -141,9 +140,8 @@ static int build(const char *path, const struct gw_model_input *inputs, size_t i
 {
     struct gw_builder builder = {.inputs = inputs, .input_count = input_count, .error = error};
     int (*const parts[])(struct gw_builder *) = {
-        list_blocks,    map_functions,     gw_build_context, gw_build_timings, gw_build_nodes,
-        gw_build_calls, gw_build_op_lists, gw_build_extras,  gw_build_floor,   gw_build_collectives,
-        gw_build_unrecorded};
+        list_blocks,       map_functions,   gw_build_context, gw_build_timings,     gw_build_nodes,     gw_build_calls,
+        gw_build_op_lists, gw_build_extras, gw_build_floor,   gw_build_collectives, gw_build_unrecorded};
     int status = -ENOMEM;
     builder.model = calloc(1, sizeof(*builder.model));
     if (!builder.model) {
