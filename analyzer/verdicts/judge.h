@@ -19,7 +19,9 @@ struct gw_fact {
     uint32_t detail;     /* the call that holds its typed arguments: itself or one nested in it; GW_NONE */
     uint32_t compile_ns; /* in loads nested in it, saturating */
     uint8_t cls;         /* enum gw_call_class */
-    bool claimed;        /* explained by host-sync: not counted again as device-sync or tiny-copies */
+    /* Explained by host-sync, so not counted again as device-sync or tiny-copies; or, of a load, the pause before it is
+     * explained by recompile, so it is not counted again as dispatch-bound. */
+    bool claimed;
 };
 
 struct gw_judge {

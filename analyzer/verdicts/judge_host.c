@@ -55,7 +55,8 @@ int gw_judge_dispatch_bound(struct gw_judge *judge, struct gw_verdict *verdict)
         const struct gw_fact *fact = &judge->facts[i], *before = gw_fact_before(judge, fact);
         uint64_t blocked = 0, pause = gw_fact_pause_ns(judge, fact, &blocked);
         /* A pause belongs to the step its preceding call is in: the next step begins at its own first call. */
-        if (before && before->step != GW_NONE && pause > blocked)
+        bool compiling = fact->claimed && fact->cls == GW_CALL_COMPILE;
+        if (before && before->step != GW_NONE && pause > blocked && !compiling)
             gw_finding_mark(&finding, judge, fact, GW_EDIT_NO_THINK);
         const struct gw_op *op = fact->step != GW_NONE && fact->cls == GW_CALL_LAUNCH ? gw_fact_op(judge, fact) : NULL;
         if (!op)

@@ -35,14 +35,16 @@ int gw_judge_recompile(struct gw_judge *judge, struct gw_verdict *verdict)
     if (ret < 0)
         return ret;
     for (size_t i = 0; i < judge->facts_count; i++) {
-        const struct gw_fact *fact = &judge->facts[i], *before = gw_fact_before(judge, fact);
+        struct gw_fact *fact = &judge->facts[i];
+        const struct gw_fact *before = gw_fact_before(judge, fact);
         const struct gw_call *call = &judge->model->calls[fact->call];
         uint32_t step = fact->step == GW_NONE && before ? before->step : fact->step;
         if (!is_load(fact) || step == GW_NONE)
             continue;
         uint64_t blocked = 0, pause = gw_fact_pause_ns(judge, fact, &blocked);
         uint8_t edit = GW_EDIT_DROP;
-        if (pause >= COMPILE_PAUSE_NS)
+        fact->claimed = pause >= COMPILE_PAUSE_NS;
+        if (fact->claimed)
             edit |= GW_EDIT_NO_THINK | GW_EDIT_NO_BLOCK;
         load_ns += (double)(call->end_ns - call->begin_ns + (pause >= COMPILE_PAUSE_NS ? pause : 0));
         if (first == GW_NONE)

@@ -4,9 +4,9 @@
  * The CPU time of a gap is not read at its beginning (that would cost two system calls at the end of every call). What
  * is known is the CPU time at the last reading and at the gap's end; from the last reading to the gap's beginning the
  * thread made calls with only short gaps between, so it is taken to have been on the CPU then, and that time is
- * subtracted. The error is bounded: the last reading is never older than 1 ms while a thread makes calls, calls that can
- * block are followed by a reading when they took long, and of others that did (a launch into a full queue) the last one
- * before the gap is taken to have slept.
+ * subtracted. The error is bounded: the last reading is never older than 1 ms while a thread makes calls, calls that
+ * can block are followed by a reading when they took long, and of others that did (a launch into a full queue) the last
+ * one before the gap is taken to have slept.
  */
 #include "shim/tracer/tracer.h"
 

@@ -1,8 +1,8 @@
 /*
  * source: jax#817, #15412
  * fault: a new shape in every step: compiled and loaded each time
- * verdict: recompile, dispatch-bound
- * also: lazy-load
+ * verdict: recompile
+ * also: lazy-load, dispatch-bound
  * repaired: dispatch-bound
  */
 #include "tests/scenarios/scenario.h"
