@@ -71,13 +71,15 @@ ncclResult_t wish_grant(const struct wish *wish, struct comm **ret_comm)
     const struct driver *driver = driver_get();
     for (;;) {
         const uint32_t heard = world_heard(place->world);
+        // Looked for first: a rank that takes no part may end as soon as the communicator is made.
+        const uint32_t gone = place_look_for_gone(place);
         world_lock(place->world);
         const bool is_born = birth->is_born;
         const uint32_t wanted = birth->wanted;
         world_unlock(place->world);
         if (is_born)
             break;
-        if (place_look_for_gone(place) & wanted)
+        if (gone & wanted)
             return fail(ncclRemoteError, "a rank ended before the new communicator was made");
         world_wait(place->world, heard, LOOK_NS);
     }
