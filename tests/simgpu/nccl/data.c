@@ -193,7 +193,7 @@ static void leg_consume(struct leg *leg)
     const struct task *task = &leg->launch->task;
     const void *from[MAX_RANKS] = {NULL};
     void *mapped[MAX_RANKS] = {NULL};
-    bool has_all = true;
+    bool do_agree = true, has_all = true;
     if (!leg->sources)
         return;
     if (!wait_for_sources(leg)) {
@@ -207,11 +207,14 @@ static void leg_consume(struct leg *leg)
         from[i] = open_share(share, &mapped[i]);
         // A collective needs of everybody what it gives itself: less means that the program's ranks disagree.
         const size_t needed_bytes = task->exchange == MESSAGES ? 0 : task_send_bytes(task);
-        has_all = has_all && (from[i] || !needed_bytes) && share->bytes >= needed_bytes;
+        do_agree = do_agree && share->bytes >= needed_bytes;
+        has_all = has_all && (from[i] || !needed_bytes);
     }
     const uint64_t given_bytes = leg->slot->share[0].bytes;
-    if (!has_all)
+    if (!do_agree)
         comm_set_error(leg->launch->comm, ncclInvalidUsage);
+    else if (!has_all) // its process ended, and its memory with it
+        comm_set_error(leg->launch->comm, ncclRemoteError);
     else if (task->exchange != MESSAGES)
         take(task, from);
     else if (from[0])
