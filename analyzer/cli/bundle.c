@@ -1,7 +1,7 @@
 /* gpuwitness bundle: what to attach to a bug report, without what is private. */
 #include "analyzer/cli/archive.h"
 #include "analyzer/cli/cli.h"
-#include "analyzer/cli/progress.h"
+#include "analyzer/cli/load.h"
 #include "analyzer/cli/verbs.h"
 #include "analyzer/export/redact.h"
 #include "analyzer/export/report.h"
@@ -47,7 +47,6 @@ static const char help_text[] =
 static error_t take_option(int key, char *value, struct argp_state *state)
 {
     struct bundle_options *result = state->input;
-    uint64_t number = 0;
     switch (key) {
     case 'o':
         result->output = value;
@@ -65,10 +64,7 @@ static error_t take_option(int key, char *value, struct argp_state *state)
         result->step_regex = value;
         return 0;
     case KEY_STEP_EVERY:
-        if (gw_parse_size(value, &number) != 0 || number == 0 || number > UINT32_MAX)
-            return gw_usage_error(state, "--step-every needs a number from 1 on, not '%s'", value);
-        result->step_every = (uint32_t)number;
-        return 0;
+        return gw_take_step_every(state, value, &result->step_every);
     case ARGP_KEY_ARG:
         if (result->run)
             return gw_usage_error(state, "only one run can be bundled at a time");
@@ -261,20 +257,11 @@ int gw_verb_bundle(int argc, char **argv)
 {
     static const struct argp argp = {options, take_option, "RUN", help_text, NULL, NULL, NULL};
     struct bundle_options chosen = {0};
-    struct gw_cli_progress progress;
-    struct gw_model *model = NULL;
-    struct gw_error error = {""};
     if (gw_parse_options(&argp, argc, argv, 0, &chosen) != 0)
         return GW_EXIT_USAGE;
-    struct gw_model_options model_options = {.progress = gw_cli_progress_begin(&progress, argv[0]),
-                                             .step_regex = chosen.step_regex,
-                                             .step_every = chosen.step_every};
-    int status = gw_model_build(chosen.run, &model_options, &model, &error);
-    gw_cli_progress_end(&progress);
-    if (status != 0) {
-        gw_complain(argv[0], "%s", error.text);
+    struct gw_model *model = gw_load_model(argv[0], chosen.run, chosen.step_regex, chosen.step_every);
+    if (!model)
         return GW_EXIT_FAILURE;
-    }
     int exit_status = bundle(argv[0], &chosen, model);
     gw_model_destroy(model);
     return exit_status;

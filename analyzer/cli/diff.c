@@ -1,7 +1,7 @@
 /* gpuwitness diff: why one run's steps take longer than another's. */
 #include "analyzer/diff/diff.h"
 #include "analyzer/cli/cli.h"
-#include "analyzer/cli/progress.h"
+#include "analyzer/cli/load.h"
 #include "analyzer/cli/verbs.h"
 #include "analyzer/model/build.h"
 
@@ -100,7 +100,6 @@ static error_t take_fail_on(const struct argp_state *state, char *value, struct 
 static error_t take_option(int key, char *value, struct argp_state *state)
 {
     struct diff_options *result = state->input;
-    uint64_t number = 0;
     switch (key) {
     case KEY_JSON:
         result->json = true;
@@ -116,10 +115,7 @@ static error_t take_option(int key, char *value, struct argp_state *state)
         result->step_regex = value;
         return 0;
     case KEY_STEP_EVERY:
-        if (gw_parse_size(value, &number) != 0 || number == 0 || number > UINT32_MAX)
-            return gw_usage_error(state, "--step-every needs a number from 1 on, not '%s'", value);
-        result->step_every = (uint32_t)number;
-        return 0;
+        return gw_take_step_every(state, value, &result->step_every);
     case ARGP_KEY_ARG:
         if (state->arg_num > 1)
             return gw_usage_error(state, "two runs are compared, no more");
@@ -141,21 +137,12 @@ static error_t take_option(int key, char *value, struct argp_state *state)
 /* Reads one run and keeps its sums only. */
 static int read_side(const char *command, const struct diff_options *chosen, int which, struct gw_diff_side **ret_side)
 {
-    struct gw_cli_progress progress;
-    struct gw_model *model = NULL;
     struct gw_budget *budget = NULL;
     struct gw_verdicts *verdicts = NULL;
-    struct gw_error error = {""};
-    struct gw_model_options model_options = {.progress = gw_cli_progress_begin(&progress, command),
-                                             .step_regex = chosen->step_regex,
-                                             .step_every = chosen->step_every};
-    int status = gw_model_build(chosen->runs[which], &model_options, &model, &error);
-    gw_cli_progress_end(&progress);
-    if (status != 0) {
-        gw_complain(command, "%s", error.text);
-        return status;
-    }
-    status = gw_budget_create(model, &budget);
+    struct gw_model *model = gw_load_model(command, chosen->runs[which], chosen->step_regex, chosen->step_every);
+    if (!model)
+        return -EIO;
+    int status = gw_budget_create(model, &budget);
     status = status ? status : gw_verdicts_create(model, budget, &verdicts);
     status = status ? status : gw_diff_side_create(model, budget, verdicts, chosen->per[which], ret_side);
     if (status == -ENODATA)

@@ -1,7 +1,7 @@
 /* gpuwitness report: where each step's time goes, and what is to blame. */
 #include "analyzer/export/report.h"
 #include "analyzer/cli/cli.h"
-#include "analyzer/cli/progress.h"
+#include "analyzer/cli/load.h"
 #include "analyzer/cli/verbs.h"
 #include "analyzer/model/build.h"
 
@@ -80,15 +80,6 @@ static error_t take_fail_on(const struct argp_state *state, char *value, struct 
     return 0;
 }
 
-static error_t take_every(const struct argp_state *state, const char *text, uint32_t *ret_every)
-{
-    uint64_t number = 0;
-    if (gw_parse_size(text, &number) != 0 || number == 0 || number > UINT32_MAX)
-        return gw_usage_error(state, "--step-every needs a number from 1 on, not '%s'", text);
-    *ret_every = (uint32_t)number;
-    return 0;
-}
-
 static error_t take_option(int key, char *value, struct argp_state *state)
 {
     struct report_options *result = state->input;
@@ -108,7 +99,7 @@ static error_t take_option(int key, char *value, struct argp_state *state)
         result->step_regex = value;
         return 0;
     case KEY_STEP_EVERY:
-        return take_every(state, value, &result->step_every);
+        return gw_take_step_every(state, value, &result->step_every);
     case 'v':
         result->verbose = true;
         return 0;
@@ -191,22 +182,13 @@ int gw_verb_report(int argc, char **argv)
 {
     static const struct argp argp = {options, take_option, "RUN", help_text, NULL, NULL, NULL};
     struct report_options chosen = {0};
-    struct gw_cli_progress progress;
-    struct gw_model *model = NULL;
-    struct gw_error error = {""};
     if (gw_parse_options(&argp, argc, argv, 0, &chosen) != 0)
         return GW_EXIT_USAGE;
     if (chosen.explain)
         return explain(argv[0], chosen.explain);
-    struct gw_model_options model_options = {.progress = gw_cli_progress_begin(&progress, argv[0]),
-                                             .step_regex = chosen.step_regex,
-                                             .step_every = chosen.step_every};
-    int status = gw_model_build(chosen.run, &model_options, &model, &error);
-    gw_cli_progress_end(&progress);
-    if (status != 0) {
-        gw_complain(argv[0], "%s", error.text);
+    struct gw_model *model = gw_load_model(argv[0], chosen.run, chosen.step_regex, chosen.step_every);
+    if (!model)
         return GW_EXIT_FAILURE;
-    }
     int exit_status = write_report(argv[0], &chosen, model);
     gw_model_destroy(model);
     return exit_status;

@@ -1,0 +1,16 @@
+/* What the verbs that read one run have in common. */
+#ifndef GW_CLI_LOAD_H
+#define GW_CLI_LOAD_H
+
+#include <argp.h>
+
+#include "analyzer/model/build.h"
+
+/* Reads a run, with progress on a terminal. step_regex and step_every as in gw_model_options. Returns the model, which
+ * the caller destroys, or NULL after complaining in the name of command. */
+struct gw_model *gw_load_model(const char *command, const char *run, const char *step_regex, uint32_t step_every);
+
+/* The value of --step-every. Returns 0 or what gw_usage_error returns. */
+error_t gw_take_step_every(const struct argp_state *state, const char *text, uint32_t *ret_every);
+
+#endif
