@@ -2,6 +2,7 @@
  * budget: every step as a bar of classes, the median step beside it with its legend in milliseconds.
  */
 #include "plots/budget_data.h"
+#include "plots/chart.h"
 #include "plots/layouts.h"
 
 #include <inttypes.h>
@@ -15,11 +16,6 @@
 #define MEDIAN_WIDTH 74.0
 #define LINE 24.0
 #define CLIP 3.0 /* times the median: longer steps are cut, or nothing else could be read */
-
-struct chart {
-    double x, y, w, h; /* y: top */
-    double most_ns;
-};
 
 static int compare_doubles(const void *left, const void *right)
 {
@@ -51,12 +47,13 @@ static double choose_limit(const struct gw_budget_data *data, size_t *ret_cut, d
     return limit;
 }
 
-static void stack(struct gw_page *page, const struct chart *chart, double x, double w, const struct gw_budget_row *row)
+static void stack(struct gw_page *page, const struct gw_chart *chart, double x, double w,
+                  const struct gw_budget_row *row)
 {
     double bottom = chart->y + chart->h;
 
     for (uint32_t cls = 0; cls < GW_CLASS_COUNT; cls++) {
-        double h = row->ns[cls] / chart->most_ns * chart->h;
+        double h = row->ns[cls] / chart->up.high * chart->h;
         double visible = fmin(h, bottom - chart->y);
         if (h <= 0.0 || visible <= 0.0)
             continue;
@@ -68,24 +65,12 @@ static void stack(struct gw_page *page, const struct chart *chart, double x, dou
     }
 }
 
-static void draw_value_axis(struct gw_page *page, const struct chart *chart)
-{
-    double step = gw_axis_step(chart->most_ns, 7);
-    char label[GW_UNIT_TEXT];
-
-    for (double value = 0.0; value <= chart->most_ns * 1.0001; value += step) {
-        double y = chart->y + chart->h - value / chart->most_ns * chart->h;
-        gw_scene_line(page->scene, chart->x, y, chart->x + chart->w, y, 1.0, page->theme->grid);
-        gw_format_tick(value, step, label);
-        gw_page_muted(page, GW_PAGE_MARGIN, y - 9.0, AXIS_WIDTH - 10.0, 18.0, GW_SIZE_SMALL, GW_ALIGN_RIGHT, label);
-    }
-}
-
 /* Each column is one step, or the mean of a few where there are more steps than room. */
-static void draw_steps(struct gw_page *page, const struct gw_budget_data *data, const struct chart *chart)
+static void draw_steps(struct gw_page *page, const struct gw_budget_data *data, const struct gw_chart *chart)
 {
     size_t columns = data->rows_count, most = (size_t)(chart->w / 3.0);
-    double column_width, step, bar_width;
+    double column_width, bar_width;
+    struct gw_axis numbers;
     size_t warmup_end = 0;
     double warmup_label = chart->x; /* right end of that label */
     char label[64];
@@ -103,7 +88,7 @@ static void draw_steps(struct gw_page *page, const struct gw_budget_data *data, 
         gw_page_muted(page, chart->x + 2.0, chart->y - 20.0, 60.0, 18.0, GW_SIZE_SMALL, GW_ALIGN_LEFT, "warm-up");
         warmup_label = chart->x + 66.0;
     }
-    draw_value_axis(page, chart);
+    gw_chart_draw_up(page, chart, AXIS_WIDTH);
     for (size_t column = 0; column < columns; column++) {
         size_t first = column * data->rows_count / columns, end = (column + 1) * data->rows_count / columns;
         struct gw_budget_row mean = {.warmup = false};
@@ -121,10 +106,12 @@ static void draw_steps(struct gw_page *page, const struct gw_budget_data *data, 
             gw_scene_line(page->scene, x, chart->y - 4.0, x, chart->y, 1.5, page->theme->text);
         }
     }
-    step = fmax(1.0, gw_axis_step((double)data->rows_count, (unsigned int)(column_width * (double)columns / 70.0) + 1));
-    for (double number = 0.0; number < (double)data->rows_count; number += step) {
+    numbers = gw_axis_linear(GW_AXIS_NUMBER, 0.0, (double)data->rows_count - 0.5,
+                             (unsigned int)(column_width * (double)columns / 70.0) + 1);
+    for (unsigned int i = 0; i < gw_axis_ticks(&numbers); i++) {
+        double number = gw_axis_tick(&numbers, i);
         double x = chart->x + (number + 0.5) / (double)data->rows_count * column_width * (double)columns;
-        snprintf(label, sizeof(label), "%.0f", number);
+        gw_axis_label(&numbers, number, label);
         gw_page_muted(page, x - 30.0, chart->y + chart->h + 5.0, 60.0, 18.0, GW_SIZE_SMALL, GW_ALIGN_CENTRE, label);
     }
     gw_page_muted(page, chart->x, chart->y + chart->h + 24.0, column_width * (double)columns, 18.0, GW_SIZE_SMALL,
@@ -141,15 +128,15 @@ static void draw_amount(struct gw_page *page, double x, double y, double ns, boo
 }
 
 /* The median step's bar, and a table of all classes of the picture in the order of the bar from the top. */
-static void draw_median(struct gw_page *page, const struct gw_budget_data *data, const struct chart *chart)
+static void draw_median(struct gw_page *page, const struct gw_budget_data *data, const struct gw_chart *chart)
 {
     const struct gw_budget_row *row = &data->median;
     double x = chart->x, table = chart->x + MEDIAN_WIDTH + 22.0, y = chart->y;
     double name_w = chart->w - MEDIAN_WIDTH - 22.0 - 20.0 - 216.0, amounts = table + 20.0 + name_w;
-    struct chart own = *chart;
+    struct gw_chart own = *chart;
     char text[GW_UNIT_TEXT];
 
-    own.most_ns = row->total_ns;
+    own.up.high = row->total_ns;
     stack(page, &own, x, MEDIAN_WIDTH, row);
     gw_page_muted(page, amounts, y - 22.0, 76.0, 20.0, GW_SIZE_SMALL, GW_ALIGN_RIGHT, "this step");
     gw_page_muted(page, amounts + 140.0, y - 22.0, 76.0, 20.0, GW_SIZE_SMALL, GW_ALIGN_RIGHT, "mean step");
@@ -197,11 +184,13 @@ void gw_layout_budget(struct gw_page *page)
     }
     {
         double w = page->options->width - 2.0 * GW_PAGE_MARGIN;
-        struct chart steps = {GW_PAGE_MARGIN + AXIS_WIDTH, y + 26.0, w - AXIS_WIDTH - SIDE_WIDTH - 36.0, CHART_HEIGHT,
-                              0.0};
-        struct chart median = {GW_PAGE_MARGIN + w - SIDE_WIDTH, y + 26.0, SIDE_WIDTH, CHART_HEIGHT, 0.0};
-        double top = choose_limit(&data, &cut, &longest) * 1.02;
-        steps.most_ns = top > 0.0 ? top : 1.0;
+        struct gw_chart steps = {.x = GW_PAGE_MARGIN + AXIS_WIDTH,
+                                 .y = y + 26.0,
+                                 .w = w - AXIS_WIDTH - SIDE_WIDTH - 36.0,
+                                 .h = CHART_HEIGHT};
+        struct gw_chart median = {
+            .x = GW_PAGE_MARGIN + w - SIDE_WIDTH, .y = y + 26.0, .w = SIDE_WIDTH, .h = CHART_HEIGHT};
+        steps.up = gw_axis_linear(GW_AXIS_DURATION, 0.0, choose_limit(&data, &cut, &longest) * 1.02, 7);
         draw_steps(page, &data, &steps);
         if (data.median_number != GW_NONE && data.median.total_ns > 0.0) {
             gw_page_bold(page, median.x, y + 4.0, SIDE_WIDTH, 20.0, GW_SIZE_TEXT, GW_ALIGN_LEFT, "the median step");

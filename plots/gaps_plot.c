@@ -2,6 +2,7 @@
  * gaps: time lost by the length of the gap it is lost in, stacked by cause. Many short gaps and a few long ones
  * want different repairs.
  */
+#include "plots/chart.h"
 #include "plots/layouts.h"
 
 #include <inttypes.h>
@@ -126,23 +127,19 @@ static void choose_bins(struct histogram *histogram)
 
 static void draw(struct gw_page *page, const struct histogram *histogram, double y)
 {
-    double x = GW_PAGE_MARGIN + AXIS_WIDTH, w = page->options->width - GW_PAGE_MARGIN - x;
-    double step = gw_axis_step(histogram->most_ns, 6), column = w / (histogram->end - histogram->first),
-           bottom = y + CHART_HEIGHT;
-    double most = ceil(histogram->most_ns * 1.08 / step) * step;
+    struct gw_chart chart = {.x = GW_PAGE_MARGIN + AXIS_WIDTH, .y = y, .h = CHART_HEIGHT};
+    double bottom = y + CHART_HEIGHT, column;
     char text[GW_UNIT_TEXT], count[GW_UNIT_TEXT];
 
-    for (double value = 0.0; value <= most * 1.0001; value += step) {
-        double at = bottom - value / most * CHART_HEIGHT;
-        gw_scene_line(page->scene, x, at, x + w, at, 1.0, page->theme->grid);
-        gw_format_tick(value, step, text);
-        gw_page_muted(page, GW_PAGE_MARGIN, at - 9.0, AXIS_WIDTH - 10.0, 18.0, GW_SIZE_SMALL, GW_ALIGN_RIGHT, text);
-    }
+    chart.w = page->options->width - GW_PAGE_MARGIN - chart.x;
+    chart.up = gw_axis_rounded(gw_axis_linear(GW_AXIS_DURATION, 0.0, histogram->most_ns * 1.08, 6));
+    column = chart.w / (histogram->end - histogram->first);
+    gw_chart_draw_up(page, &chart, AXIS_WIDTH);
     for (uint32_t i = histogram->first; i < histogram->end; i++) {
         const struct bin *bin = &histogram->bins[i];
-        double left = x + (i - histogram->first) * column, at = bottom;
+        double left = chart.x + (i - histogram->first) * column, at = bottom;
         for (uint32_t cls = 0; cls < GW_CLASS_COUNT; cls++) {
-            double h = bin->ns[cls] / most * CHART_HEIGHT;
+            double h = bin->ns[cls] / chart.up.high * CHART_HEIGHT;
             if (h <= 0.0)
                 continue;
             at -= h;
@@ -160,7 +157,7 @@ static void draw(struct gw_page *page, const struct histogram *histogram, double
         bin_label(i, text);
         gw_page_muted(page, left, bottom + 4.0, column, 18.0, GW_SIZE_SMALL, GW_ALIGN_CENTRE, text);
     }
-    gw_page_muted(page, x, bottom + 23.0, w, 18.0, GW_SIZE_SMALL, GW_ALIGN_CENTRE,
+    gw_page_muted(page, chart.x, bottom + 23.0, chart.w, 18.0, GW_SIZE_SMALL, GW_ALIGN_CENTRE,
                   "length of the gap; the height of a bar is the time lost in all gaps of that length");
 }
 

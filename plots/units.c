@@ -14,6 +14,9 @@ static const struct unit time_units[] = {{1.0, "ns"}, {1e3, "µs"}, {1e6, "ms"},
 static const struct unit byte_units[] = {
     {1.0, "B"}, {1024.0, "KiB"}, {1048576.0, "MiB"}, {1073741824.0, "GiB"}, {1099511627776.0, "TiB"}};
 
+/* Of bytes per nanosecond. */
+static const struct unit rate_units[] = {{1e-9, "B/s"}, {1e-6, "kB/s"}, {1e-3, "MB/s"}, {1.0, "GB/s"}, {1e3, "TB/s"}};
+
 static const struct unit *unit_for(const struct unit *units, size_t count, double value)
 {
     const struct unit *unit = units;
@@ -56,12 +59,16 @@ void gw_format_bytes(double bytes, char text[GW_UNIT_TEXT])
 
 void gw_format_rate(double bytes_per_ns, char text[GW_UNIT_TEXT])
 {
-    if (bytes_per_ns < 1e-3)
-        print_significant(bytes_per_ns * 1e6, "kB/s", text);
-    else if (bytes_per_ns < 1.0)
-        print_significant(bytes_per_ns * 1e3, "MB/s", text);
-    else
-        print_significant(bytes_per_ns, "GB/s", text);
+    const struct unit *unit = unit_for(rate_units, 5, bytes_per_ns);
+
+    print_significant(bytes_per_ns / unit->size, unit->name, text);
+}
+
+void gw_format_power(double value, enum gw_power what, char text[GW_UNIT_TEXT])
+{
+    const struct unit *unit = what == GW_POWER_TIME ? unit_for(time_units, 4, value) : unit_for(rate_units, 5, value);
+
+    snprintf(text, GW_UNIT_TEXT, "%g %s", round(value / unit->size * 1e6) / 1e6, unit->name);
 }
 
 void gw_format_count(uint64_t count, char text[GW_UNIT_TEXT])

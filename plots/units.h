@@ -18,6 +18,10 @@ void gw_format_bytes(double bytes, char text[GW_UNIT_TEXT]);
 /* "3.1 GB/s" from bytes per nanosecond. */
 void gw_format_rate(double bytes_per_ns, char text[GW_UNIT_TEXT]);
 
+/* A power of ten of time (ns) or rate (bytes per ns) without decimals: "10 µs", "100 MB/s". */
+enum gw_power { GW_POWER_TIME, GW_POWER_RATE };
+void gw_format_power(double value, enum gw_power what, char text[GW_UNIT_TEXT]);
+
 /* Whole numbers with thin groups: "1 234 567". */
 void gw_format_count(uint64_t count, char text[GW_UNIT_TEXT]);
 
