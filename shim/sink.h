@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GW_SINK_VERSION 3u
+#define GW_SINK_VERSION 4u
 #define GW_WORDS_MAX 40u // the longest list of words a wrapper hands over
 
 // How a program reached an API; bit api * 3 + route of gw_notes.routes.
@@ -30,6 +30,7 @@ struct gw_note {
 struct gw_notes {
     uint32_t changes;
     uint32_t routes;
+    uint32_t missed;       // calls that ended before the tracer was loaded
     uint32_t passed_count; // names looked up that have no wrapper: passed[0 … min(count, 64))
     struct gw_note passed[64];
 };
@@ -73,6 +74,7 @@ struct gw_call {
     uint16_t function;
     uint8_t flags; // GW_SITE_*
     uint8_t depth;
+    uint8_t early; // entered while the tracer was being loaded; only for the shim's use
 };
 
 // What the shim offers to the tracer.
@@ -94,6 +96,9 @@ struct gw_sink {
     bool (*begin)(struct gw_thread *thread, struct gw_call *call, unsigned function, const uint64_t *words);
     // Leaves it. result is what the function returned, 0 when that is no status. Preserves errno.
     void (*end)(struct gw_thread *thread, struct gw_call *call, const uint64_t *words, int32_t result);
+    // Leaves a call that the shim entered before the tracer was there: its function, depth and begin_ns are set.
+    // Preserves errno.
+    void (*end_early)(struct gw_thread *thread, struct gw_call *call, const uint64_t *words, int32_t result);
     // The program closes a descriptor: calls close_fd, but for a descriptor of the tracer's own fails with EBADF, as if
     // it were not open.
     int (*close)(int fd, int (*close_fd)(int fd));

@@ -20,15 +20,40 @@ enum { NOT_LOADED, LOADING, LOADED, LATE };
 
 static bool load_and_begin(struct gw_thread *thread, struct gw_call *call, unsigned function, const uint64_t *words);
 
-// The call that loaded the tracer was begun by the tracer's sink; its wrapper still holds the loading one.
-static void end_loading_call(struct gw_thread *thread, struct gw_call *call, const uint64_t *words, int32_t result)
-{
-    __atomic_load_n(&gw_sink, __ATOMIC_ACQUIRE)->end(thread, call, words, result);
-}
+// The call that loaded the tracer was begun by the tracer's sink; its wrapper still holds the loading one. Others were
+// begun by nobody, because the loading took long: the tracer takes them over, if it is there by now.
+static void end_loading_call(struct gw_thread *thread, struct gw_call *call, const uint64_t *words, int32_t result);
 
 static const struct gw_sink sink_loading = {.recording = &always, .begin = load_and_begin, .end = end_loading_call};
 static const struct gw_sink sink_off = {.recording = &never, .begin = load_and_begin, .end = end_loading_call};
 const struct gw_sink *gw_sink = &sink_loading;
+
+static void end_loading_call(struct gw_thread *thread, struct gw_call *call, const uint64_t *words, int32_t result)
+{
+    const struct gw_sink *sink = __atomic_load_n(&gw_sink, __ATOMIC_ACQUIRE);
+
+    if (!call->early) {
+        sink->end(thread, call, words, result);
+    } else if (sink->end_early) {
+        sink->end_early(thread, call, words, result);
+    } else {
+        thread->depth--;
+        if (sink == &sink_loading)
+            gw_note_missed();
+    }
+}
+
+static bool begin_early(struct gw_thread *thread, struct gw_call *call, unsigned function)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    *call = (struct gw_call){.begin_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
+                             .function = (uint16_t)function,
+                             .depth = ++thread->depth,
+                             .early = 1};
+    return true;
+}
 
 static struct gw_thread *this_thread(void)
 {
@@ -86,9 +111,9 @@ static const struct gw_sink *load(void)
     return start(&host);
 }
 
-// Another thread is loading. What this one does must not be lost, so it waits; but not for long, because it may hold
-// the loader's lock, which the other needs (a library's constructor that calls CUDA). Returns the sink in use
-// afterwards.
+// Another thread is loading. What this one does is best not begun without the tracer, so it waits; but not for long,
+// because it may hold the loader's lock, which the other needs (a library's constructor that calls CUDA). Returns the
+// sink in use afterwards.
 static const struct gw_sink *wait_for_load(int *loading)
 {
     const struct timespec longest = {.tv_nsec = 200000000};
@@ -126,7 +151,13 @@ static bool load_and_begin(struct gw_thread *thread, struct gw_call *call, unsig
     } else {
         sink = wait_for_load(&loading);
     }
+    bool begun = false;
+
+    call->early = 0;
+    if (sink == &sink_loading)
+        begun = begin_early(thread, call, function);
+    else if (sink != &sink_off && (*sink->recording || sink->watched[function]))
+        begun = sink->begin(thread, call, function, words);
     errno = saved_errno;
-    return sink->begin != load_and_begin && (*sink->recording || sink->watched[function]) &&
-           sink->begin(thread, call, function, words);
+    return begun;
 }

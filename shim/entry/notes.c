@@ -33,6 +33,12 @@ void gw_note_passed(const char *name, unsigned version)
     __atomic_fetch_add(&gw_notes.changes, 1, __ATOMIC_RELEASE);
 }
 
+void gw_note_missed(void)
+{
+    __atomic_fetch_add(&gw_notes.missed, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&gw_notes.changes, 1, __ATOMIC_RELEASE);
+}
+
 int32_t gw_missing_status(unsigned function)
 {
     const struct gw_function *row = gw_function_row(function);

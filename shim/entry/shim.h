@@ -88,6 +88,7 @@ void *gw_next_dlopen(void);
 extern struct gw_notes gw_notes;
 void gw_note_route(unsigned api, enum gw_route route);
 void gw_note_passed(const char *name, unsigned version);
+void gw_note_missed(void);
 
 // After a real cuGetProcAddress or cudaGetDriverEntryPoint: replaces the address answered by its wrapper's.
 void gw_lookup_answer(unsigned function, const uint64_t *words, int32_t result);

@@ -34,7 +34,7 @@ static const char *const libraries[] = {"libcuda.so",   "libcudart.so", "libnccl
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 #define LIBRARIES_MAX 32u
 static uint64_t libraries_seen[LIBRARIES_MAX]; // hashes of their paths
-static uint32_t library_count, routes_seen, passed_seen;
+static uint32_t library_count, routes_seen, passed_seen, missed_seen;
 
 void gw_coverage(enum gw_coverage_kind kind, const char *name, const char *detail)
 {
@@ -131,6 +131,14 @@ void gw_process_notes(struct gw_thread *thread)
         else
             snprintf(version, sizeof(version), "asked for version %u", notes->passed[passed_seen].version);
         gw_coverage(GW_COVERAGE_NOT_WRAPPED, notes->passed[passed_seen].name, version);
+    }
+    uint32_t missed = __atomic_load_n(&notes->missed, __ATOMIC_RELAXED);
+    if (missed != missed_seen) {
+        char count[16];
+
+        snprintf(count, sizeof(count), "%u", missed - missed_seen);
+        missed_seen = missed;
+        gw_coverage(GW_COVERAGE_MISSED, count, "calls made while the tracer was being loaded");
     }
     pthread_mutex_unlock(&lock);
 }

@@ -74,7 +74,8 @@ static bool is_capturing(const struct gw_info *info, uint64_t raw_stream)
     return error != 0 || status != 0;
 }
 
-static void begin_operation(struct gw_thread *thread, struct gw_call *call, const struct gw_info *info,
+// Finds the stream and number of an operation. Returns whether it goes to the device, not into a graph.
+static bool place_operation(struct gw_thread *thread, struct gw_call *call, const struct gw_info *info,
                             const uint64_t *words)
 {
     uint64_t raw = gw_form_stream(info->form, words);
@@ -82,11 +83,19 @@ static void begin_operation(struct gw_thread *thread, struct gw_call *call, cons
     call->stream = gw_stream_get(thread, raw, info->per_thread);
     if (is_capturing(info, raw)) {
         call->flags |= GW_SITE_CAPTURED;
-        return;
+        return false;
     }
     if (thread->op_index < GW_SITE_OP_INDEX)
         thread->op_index++;
     call->flags |= thread->op_index;
+    return true;
+}
+
+static void begin_operation(struct gw_thread *thread, struct gw_call *call, const struct gw_info *info,
+                            const uint64_t *words)
+{
+    if (!place_operation(thread, call, info, words))
+        return;
     const struct gw_timing_ops *timing = __atomic_load_n(&gw_tracer.timing, __ATOMIC_ACQUIRE);
     if (timing && call->stream) {
         thread->timed = call;
@@ -102,6 +111,26 @@ static void prepare_timing(void)
         timing->prepare();
 }
 
+static inline void begin_call_id(struct gw_thread *thread)
+{
+    thread->call = GW_CALL_ID(thread->tid, ++thread->sequence);
+    thread->typed = 0;
+    thread->op_index = 0;
+    if (__builtin_expect(thread->notes_seen != gw_tracer.host->notes->changes, 0))
+        gw_process_notes(thread);
+}
+
+// A thread's first call, in this process. Returns false when another thread is waking a forked child.
+static bool enter(struct gw_thread *thread)
+{
+    if (!gw_fork_wake())
+        return false;
+    gw_thread_enter(thread);
+    if (thread->depth > 0) // within a call that was entered before the tracer was there, or before a fork
+        begin_call_id(thread);
+    return true;
+}
+
 bool gw_call_begin(struct gw_thread *thread, struct gw_call *call, unsigned function, const uint64_t *words)
 {
     const struct gw_info *info = &gw_tracer.info[function];
@@ -113,22 +142,14 @@ bool gw_call_begin(struct gw_thread *thread, struct gw_call *call, unsigned func
     saved_errno = errno;
     // The thread may be cancelled in the program's call, not in what the tool does round it.
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-    if (__builtin_expect(thread->generation != gw_tracer.generation, 0)) {
-        if (!gw_fork_wake()) { // another thread is at it
-            pthread_setcancelstate(cancel_state, NULL);
-            errno = saved_errno;
-            thread->busy = 0;
-            return false;
-        }
-        gw_thread_enter(thread);
+    if (__builtin_expect(thread->generation != gw_tracer.generation, 0) && !enter(thread)) {
+        pthread_setcancelstate(cancel_state, NULL);
+        errno = saved_errno;
+        thread->busy = 0;
+        return false;
     }
-    if (thread->depth == 0) {
-        thread->call = GW_CALL_ID(thread->tid, ++thread->sequence);
-        thread->typed = 0;
-        thread->op_index = 0;
-        if (__builtin_expect(thread->notes_seen != gw_tracer.host->notes->changes, 0))
-            gw_process_notes(thread);
-    }
+    if (thread->depth == 0)
+        begin_call_id(thread);
     call->function = (uint16_t)function;
     call->op = NULL;
     call->stream = NULL;
@@ -258,9 +279,38 @@ void gw_call_end(struct gw_thread *thread, struct gw_call *call, const uint64_t 
     thread->busy = 0;
 }
 
+void gw_call_end_early(struct gw_thread *thread, struct gw_call *call, const uint64_t *words, int32_t result)
+{
+    const struct gw_info *info = &gw_tracer.info[call->function];
+    int saved_errno = errno, cancel_state;
+    bool entered = true;
+
+    thread->busy = 1;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    if (thread->generation != gw_tracer.generation)
+        entered = enter(thread);
+    // What its beginning would have done.
+    if (entered && info->driver_op && result == 0)
+        place_operation(thread, call, info, words);
+    else if (entered && info->action == GW_ACTION_CONTEXT_END && gw_tracer.timing)
+        gw_tracer.timing->pause();
+    else if (entered && info->action == GW_ACTION_CAPTURE_BEGIN)
+        __atomic_fetch_add(&gw_tracer.captures, 1, __ATOMIC_RELAXED);
+    pthread_setcancelstate(cancel_state, NULL);
+    thread->busy = 0;
+    errno = saved_errno;
+    if (entered)
+        gw_call_end(thread, call, words, result);
+    else
+        thread->depth--;
+}
+
 static uint8_t watched[GW_FUNCTION_COUNT];
-static struct gw_sink sink = {
-    .watched = watched, .begin = gw_call_begin, .end = gw_call_end, .close = lttng_ust_safe_close_fd};
+static struct gw_sink sink = {.watched = watched,
+                              .begin = gw_call_begin,
+                              .end = gw_call_end,
+                              .end_early = gw_call_end_early,
+                              .close = lttng_ust_safe_close_fd};
 
 void gw_tracer_record_as_told(void)
 {

@@ -89,6 +89,8 @@ static inline uint64_t gw_ticks(void)
 
 bool gw_call_begin(struct gw_thread *thread, struct gw_call *call, unsigned function, const uint64_t *words);
 void gw_call_end(struct gw_thread *thread, struct gw_call *call, const uint64_t *words, int32_t result);
+// The end of a call that the shim began, before the tracer was there. It has no times on the device.
+void gw_call_end_early(struct gw_thread *thread, struct gw_call *call, const uint64_t *words, int32_t result);
 
 // thread.c: first call of a thread (or of its copy in a forked child); time outside CUDA before a call; end of a long
 // call.
@@ -101,7 +103,8 @@ void gw_process_enter(void);
 void gw_process_notes(struct gw_thread *thread);
 void gw_coverage(enum gw_coverage_kind kind, const char *name, const char *detail);
 
-// communicators.c: after a call that made communicators of NCCL, or a group's start or end: emits what is known of them.
+// communicators.c: after a call that made communicators of NCCL, or a group's start or end: emits what is known of
+// them.
 void gw_communicators_made(struct gw_thread *thread, enum gw_action action, const uint64_t *words, int32_t result);
 
 // write.c: writes the event of a call that ended.
