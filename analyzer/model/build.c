@@ -151,6 +151,7 @@ static int build(const char *path, const struct gw_model_input *inputs, size_t i
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && !status; i++) {
         status = parts[i](&builder);
     }
+    status = status ? status : gw_build_lanes(builder.model);
     if (!status) {
         *ret_model = builder.model;
         builder.model = NULL;

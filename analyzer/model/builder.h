@@ -92,6 +92,9 @@ uint32_t gw_builder_communicator(struct gw_builder *builder, uint32_t process, u
 /* collectives.c. After the operations: what carried each collective out, and which belong together. */
 int gw_build_collectives(struct gw_builder *builder);
 
+/* lanes.c. After the operations: which threads and devices belong together. Returns 0 or -ENOMEM. */
+int gw_build_lanes(struct gw_model *model);
+
 /* calls.c: calls with their details, sorted, thread_calls, and through gw_builder_add_op the operations they enqueued.
  */
 int gw_build_calls(struct gw_builder *builder);

@@ -46,6 +46,7 @@ struct gw_process {
 struct gw_thread {
     uint32_t process; /* index */
     uint32_t tid;
+    uint32_t lane; /* see gw_device */
     char *name;
     uint32_t call_first, call_count; /* into gw_model.thread_calls: its calls in order of begin */
 };
@@ -53,6 +54,9 @@ struct gw_thread {
 struct gw_device {
     uint32_t process;
     uint32_t number; /* ordinal as the process sees it */
+    /* Threads that dispatch to the same devices, and these, are one lane, numbered from 0 within the process: only
+     * communication, and threads that hand over, order what lies in different ones. */
+    uint32_t lane;
     char *name, *uuid, *pci;
     uint64_t memory_bytes;
     uint32_t multiprocessors, compute_capability;

@@ -44,10 +44,42 @@ static int number_of(struct gw_map *map, uint64_t a, uint64_t b, uint32_t *ret_n
     return gw_map_insert(map, a, b, *ret_number);
 }
 
-static bool is_wait(const struct gw_model *model, const struct gw_call *call, uint32_t process)
+static bool is_of(const struct gw_model *model, const struct gw_call *call, const struct gw_sequence *sequence)
 {
-    return call->depth <= 1 && model->threads[call->thread].process == process &&
-           gw_call_class(call->function) == GW_CALL_SYNC;
+    const struct gw_thread *thread = &model->threads[call->thread];
+    return call->depth <= 1 && thread->process == sequence->process && thread->lane == sequence->lane;
+}
+
+static bool is_wait(const struct gw_model *model, const struct gw_call *call, const struct gw_sequence *sequence)
+{
+    return is_of(model, call, sequence) && gw_call_class(call->function) == GW_CALL_SYNC;
+}
+
+/* The lane of the process with the most operations, the first of equal ones. */
+static uint32_t leading_lane(const struct gw_model *model, uint32_t process)
+{
+    uint32_t leading = 0, most = 0;
+    for (size_t d = 0; d < model->devices_count; d++) {
+        if (model->devices[d].process != process) {
+            continue;
+        }
+        uint32_t ops = 0;
+        for (size_t s = 0; s < model->streams_count; s++) {
+            const struct gw_device *device = &model->devices[model->streams[s].device];
+            ops +=
+                device->process == process && device->lane == model->devices[d].lane ? model->streams[s].op_count : 0;
+        }
+        if (ops > most) {
+            most = ops;
+            leading = model->devices[d].lane;
+        }
+    }
+    return leading;
+}
+
+static bool is_of_lane(const struct gw_model *model, const struct gw_op *op, uint32_t lane)
+{
+    return op->stream == GW_NONE || model->devices[model->streams[op->stream].device].lane == lane;
 }
 
 static uint32_t host_call(const struct gw_op *op)
@@ -76,11 +108,11 @@ int gw_sequence_create(const struct gw_model *model, uint32_t process, struct gw
     const uint32_t *ops = model->process_ops + model->processes[process].op_first;
     uint32_t op_count = model->processes[process].op_count;
     struct gw_map tokens = {0}, lanes = {0};
-    struct gw_sequence sequence = {.process = process};
+    struct gw_sequence sequence = {.process = process, .lane = leading_lane(model, process)};
     int status = 0;
     size_t waits = 0;
     for (size_t i = 0; i < model->calls_count; i++) {
-        waits += is_wait(model, &model->calls[i], process);
+        waits += is_wait(model, &model->calls[i], &sequence);
     }
     uint64_t *enqueued_ns = enqueue_times(model, ops, op_count);
     sequence.events = malloc((op_count + waits + 1) * sizeof(*sequence.events));
@@ -100,12 +132,12 @@ int gw_sequence_create(const struct gw_model *model, uint32_t process, struct gw
         }
         for (; call < model->calls_count && model->calls[call].begin_ns < next.begin_ns && !status; call++) {
             const struct gw_call *wait = &model->calls[call];
-            if (wait->depth > 1 || model->threads[wait->thread].process != process) {
+            if (!is_of(model, wait, &sequence)) {
                 continue;
             }
             uint64_t silence_ns = wait->begin_ns > left_ns ? wait->begin_ns - left_ns : 0;
             left_ns = left_ns == UINT64_MAX || wait->end_ns > left_ns ? wait->end_ns : left_ns;
-            if (!is_wait(model, wait, process)) {
+            if (!is_wait(model, wait, &sequence)) {
                 continue;
             }
             struct gw_sequence_event *event = &sequence.events[sequence.count++];
@@ -118,7 +150,7 @@ int gw_sequence_create(const struct gw_model *model, uint32_t process, struct gw
             status = number_of(&tokens, identity, 0, &event->token);
             status = status ? status : number_of(&lanes, identity, 0, &event->lane);
         }
-        if (op && !status) {
+        if (op && !status && is_of_lane(model, op, sequence.lane)) {
             next.silence_ns = next.begin_ns > left_ns ? next.begin_ns - left_ns : 0;
             if (host_call(op) == GW_NONE && (left_ns == UINT64_MAX || next.end_ns > left_ns)) {
                 left_ns = next.end_ns;

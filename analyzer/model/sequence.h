@@ -26,13 +26,13 @@ struct gw_sequence_event {
 };
 
 struct gw_sequence {
-    uint32_t process;
+    uint32_t process, lane;
     struct gw_sequence_event *events;
     size_t count;
     uint32_t token_count, lane_count;
 };
 
-/* Builds the sequence of a process. Release with gw_sequence_clear. Returns 0 or -ENOMEM. */
+/* Builds the sequence of a process: of its lane with the most operations, which the others keep step with. Release with gw_sequence_clear. Returns 0 or -ENOMEM. */
 int gw_sequence_create(const struct gw_model *model, uint32_t process, struct gw_sequence *ret_sequence);
 void gw_sequence_clear(struct gw_sequence *sequence);
 

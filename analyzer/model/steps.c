@@ -131,17 +131,20 @@ int gw_steps_store(struct gw_model *model, const struct gw_sequence *sequence, c
     uint32_t first_op = model->processes[sequence->process].op_first;
     for (size_t i = 0; i < count; i++) {
         const struct gw_step_range *range = &ranges[i];
-        size_t after = range->first + range->count, ops = 0;
+        size_t after = range->first + range->count;
+        uint32_t first = sequence->events[range->first].op, end = first;
         for (size_t e = range->first; e < after; e++) {
-            ops += sequence->events[e].op != GW_NONE;
+            if (sequence->events[e].op != GW_NONE) {
+                end = sequence->events[e].op + 1; /* with what other lanes enqueued meanwhile */
+            }
         }
         steps[i] = (struct gw_step){
             .begin_ns = range_begin_ns(sequence, range),
             .end_ns = range->open ? open_end_ns(model, sequence, range) : sequence->events[after].begin_ns,
             .process = sequence->process,
             .number = (uint32_t)i,
-            .first_op = first_op + sequence->events[range->first].op,
-            .op_count = (uint32_t)ops,
+            .first_op = first_op + first,
+            .op_count = end - first,
         };
     }
     int status = count ? mark_warmup(model, sequence, ranges, steps, count) : 0;

@@ -206,6 +206,7 @@ int gw_assembly_finish(struct gw_assembly *assembly, const char *tool, struct gw
     int status = gw_tie_calls(assembly);
     status = status ? status : gw_tie_ops(assembly, &untied);
     status = status ? status : gw_tie_extent(assembly);
+    status = status ? status : gw_build_lanes(model);
     status = status ? status : say_missing(assembly, tool, untied);
     if (status) {
         return status;
