@@ -34,3 +34,7 @@ int entry_end(struct simgpu_call *call, int result);
 #define GW_FN(api, symbol, base, version, stream_mode, ret, sig, kind, wait) STUB_##api##_##ret(symbol)
 #include "shim/api/functions.def"
 #undef GW_FN
+
+#define X(symbol) STUB_NCCL_INT(symbol)
+#include "tests/simgpu/nccl/later.def"
+#undef X
