@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyzer/verdicts/array.h"
+#include "analyzer/verdicts/arrivals.h"
 #include "analyzer/verdicts/gaps.h"
 #include "analyzer/verdicts/host.h"
 #include "analyzer/verdicts/intervals.h"
@@ -23,6 +24,7 @@ struct work {
     const struct gw_model *model;
     struct gw_host host;
     struct device_time *devices;
+    uint64_t *arrived_ns; /* see gw_arrivals_create */
     uint64_t begin_ns, end_ns;
     struct gw_gaps gaps;
 };
@@ -297,6 +299,7 @@ static void release_work(struct work *work)
         free(work->devices[d].fog);
     }
     free(work->devices);
+    free(work->arrived_ns);
     free(work->gaps.list);
     gw_host_release(&work->host);
 }
@@ -309,12 +312,14 @@ int gw_budget_create(const struct gw_model *model, struct gw_budget **ret_budget
     work.devices = calloc(model->devices_count + 1, sizeof *work.devices);
     if (!budget || !work.devices)
         goto end;
-    if ((ret = gw_host_init(&work.host, model)) < 0 || (ret = group_ops(&work)) < 0)
+    if ((ret = gw_host_init(&work.host, model)) < 0 || (ret = group_ops(&work)) < 0 ||
+        (ret = gw_arrivals_create(model, &work.arrived_ns)) < 0)
         goto end;
     find_extent(&work);
     for (uint32_t d = 0; d < model->devices_count; d++) {
         struct device_time *time = &work.devices[d];
-        ret = gw_segments_create(model, time->ops, time->op_count, work.begin_ns, work.end_ns, &time->segments);
+        ret = gw_segments_create(model, time->ops, time->op_count, work.arrived_ns, work.begin_ns, work.end_ns,
+                                 &time->segments);
         if (ret < 0 || (ret = find_fog(&work, d)) < 0)
             goto end;
     }

@@ -11,15 +11,26 @@ enum edge_kind { EDGE_END = 0, EDGE_POINT, EDGE_START };
 struct edge {
     uint64_t t_ns;
     uint32_t op;
-    uint8_t kind;
+    uint8_t kind, lane;
 };
 
 /* Classes a busy operation can have, in order of precedence, with graphs apart so that opacity shows. */
-enum lane { LANE_COMPUTE = 0, LANE_GRAPH, LANE_COMM, LANE_H2D, LANE_D2H, LANE_D2D, LANE_P2P, LANE_COUNT };
+enum lane {
+    LANE_COMPUTE = 0,
+    LANE_GRAPH,
+    LANE_TRANSFER,
+    LANE_COMM,
+    LANE_WAIT,
+    LANE_H2D,
+    LANE_D2H,
+    LANE_D2D,
+    LANE_P2P,
+    LANE_COUNT
+};
 
-static const uint8_t lane_class[LANE_COUNT] = {GW_CLASS_COMPUTE,  GW_CLASS_COMPUTE,  GW_CLASS_COMM_EXPOSED,
-                                               GW_CLASS_COPY_H2D, GW_CLASS_COPY_D2H, GW_CLASS_COPY_D2D,
-                                               GW_CLASS_COPY_P2P};
+static const uint8_t lane_class[LANE_COUNT] = {GW_CLASS_COMPUTE,      GW_CLASS_COMPUTE,   GW_CLASS_COMM_TRANSFER,
+                                               GW_CLASS_COMM_EXPOSED, GW_CLASS_COMM_WAIT, GW_CLASS_COPY_H2D,
+                                               GW_CLASS_COPY_D2H,     GW_CLASS_COPY_D2D,  GW_CLASS_COPY_P2P};
 
 static enum lane op_lane(const struct gw_op *op)
 {
@@ -86,11 +97,17 @@ static uint64_t clamp(uint64_t t, uint64_t low, uint64_t high)
     return t < low ? low : t > high ? high : t;
 }
 
-/* Edges of the busy operations that touch [begin_ns, end_ns), sorted. */
-static struct edge *collect_edges(const struct gw_model *model, const uint32_t *ops, size_t count, uint64_t begin_ns,
-                                  uint64_t end_ns, size_t *ret_count)
+static void add_edges(struct edge *edges, size_t *used, uint32_t op, enum lane lane, uint64_t start, uint64_t end)
 {
-    struct edge *edges = calloc(count ? 2 * count : 1, sizeof *edges);
+    edges[(*used)++] = (struct edge){start, op, EDGE_START, (uint8_t)lane};
+    edges[(*used)++] = (struct edge){end, op, EDGE_END, (uint8_t)lane};
+}
+
+/* Edges of the busy operations that touch [begin_ns, end_ns), sorted. */
+static struct edge *collect_edges(const struct gw_model *model, const uint32_t *ops, size_t count,
+                                  const uint64_t *arrived_ns, uint64_t begin_ns, uint64_t end_ns, size_t *ret_count)
+{
+    struct edge *edges = calloc(count ? 4 * count : 1, sizeof *edges);
     if (!edges)
         return NULL;
     size_t used = 0;
@@ -100,24 +117,31 @@ static struct edge *collect_edges(const struct gw_model *model, const uint32_t *
             continue;
         uint64_t start = clamp(op->start_ns, begin_ns, end_ns), end = clamp(op->end_ns, begin_ns, end_ns);
         if (start == end) {
-            edges[used++] = (struct edge){start, ops[i], EDGE_POINT};
+            edges[used++] = (struct edge){start, ops[i], EDGE_POINT, 0};
             continue;
         }
-        edges[used++] = (struct edge){start, ops[i], EDGE_START};
-        edges[used++] = (struct edge){end, ops[i], EDGE_END};
+        if (!arrived_ns || arrived_ns[ops[i]] == GW_TIME_UNKNOWN) {
+            add_edges(edges, &used, ops[i], op_lane(op), start, end);
+            continue;
+        }
+        uint64_t arrived = clamp(arrived_ns[ops[i]], start, end);
+        if (start < arrived)
+            add_edges(edges, &used, ops[i], LANE_WAIT, start, arrived);
+        if (arrived < end)
+            add_edges(edges, &used, ops[i], LANE_TRANSFER, arrived, end);
     }
     qsort(edges, used, sizeof *edges, compare_edges);
     *ret_count = used;
     return edges;
 }
 
-int gw_segments_create(const struct gw_model *model, const uint32_t *ops, size_t count, uint64_t begin_ns,
-                       uint64_t end_ns, struct gw_segments *ret_segments)
+int gw_segments_create(const struct gw_model *model, const uint32_t *ops, size_t count, const uint64_t *arrived_ns,
+                       uint64_t begin_ns, uint64_t end_ns, struct gw_segments *ret_segments)
 {
     struct gw_segments segments = {0};
     size_t edge_count = 0, active[LANE_COUNT] = {0};
     int ret = -ENOMEM;
-    struct edge *edges = collect_edges(model, ops, count, begin_ns, end_ns, &edge_count);
+    struct edge *edges = collect_edges(model, ops, count, arrived_ns, begin_ns, end_ns, &edge_count);
     if (!edges)
         goto end;
 
@@ -139,9 +163,9 @@ int gw_segments_create(const struct gw_model *model, const uint32_t *ops, size_t
             goto end;
         since = now;
         if (edge && edge->kind == EDGE_START)
-            active[op_lane(&model->ops[edge->op])]++;
+            active[edge->lane]++;
         else if (edge && edge->kind == EDGE_END)
-            active[op_lane(&model->ops[edge->op])]--;
+            active[edge->lane]--;
     }
     *ret_segments = segments;
     segments.list = NULL;
