@@ -15,6 +15,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -237,18 +238,34 @@ static int put_in_front(const char *name, const char *first)
     return result;
 }
 
+/*
+ * Puts all of the simulated GPU's libraries in front. The library path alone would not do: a framework's DT_RPATH,
+ * which leads to the NVIDIA libraries in its wheels, comes before it, whereas a library that is loaded is taken by its
+ * name.
+ */
+static int simulate(const struct recording *recording)
+{
+    char pattern[PATH_MAX + 16];
+    glob_t libraries = {0};
+    int result = put_in_front("LD_LIBRARY_PATH", recording->paths.simgpu);
+    snprintf(pattern, sizeof(pattern), "%s/lib*.so.*", recording->paths.simgpu);
+    if (glob(pattern, 0, NULL, &libraries) != 0)
+        result = -ENOENT;
+    /* Sorted by name: the newest version of each comes to stand first. */
+    for (size_t i = 0; i < libraries.gl_pathc; i++)
+        result |= put_in_front("LD_PRELOAD", libraries.gl_pathv[i]);
+    globfree(&libraries);
+    if (recording->simgpu_config != NULL)
+        result |= setenv("SIMGPU_CONFIG", recording->simgpu_config, 1);
+    return result;
+}
+
 /* This process starts nothing but the program from here on, so it can take on the program's environment itself. */
 static int set_environment(const struct recording *recording)
 {
     int result = 0;
-    if (recording->options.simulated) {
-        char driver[PATH_MAX + 16];
-        snprintf(driver, sizeof(driver), "%s/libcuda.so.1", recording->paths.simgpu);
-        result |= put_in_front("LD_LIBRARY_PATH", recording->paths.simgpu);
-        result |= put_in_front("LD_PRELOAD", driver);
-        if (recording->simgpu_config != NULL)
-            result |= setenv("SIMGPU_CONFIG", recording->simgpu_config, 1);
-    }
+    if (recording->options.simulated)
+        result |= simulate(recording);
     result |= put_in_front("LD_PRELOAD", recording->paths.shim);
     result |= setenv("LTTNG_HOME", gw_session_home(recording->session), 1);
     result |= setenv("GPUWITNESS_RUN_DIR", recording->dir.path, 1);

@@ -425,6 +425,13 @@ class RunDirectory(Recorded):
         self.run_dir = pathlib.Path("/proc/run")
         self.refused()
 
+    def test_simulated_libraries_are_loaded_before_others_of_their_names(self):
+        """A program's DT_RPATH, as that of PyTorch's libraries, goes before the library path."""
+        folder = pathlib.Path(GPUWITNESS).parent.parent / "simgpu"
+        done = self.record("cat", "/proc/self/maps", options=("-q", "--simgpu"))
+        loaded = {pathlib.Path(line.split()[-1]) for line in done.stdout.decode().splitlines() if "/" in line}
+        self.assertEqual(sorted(path for path in loaded if path.parent == folder), sorted(folder.glob("lib*.so.*")))
+
     def test_simgpu_settings_cannot_be_read(self):
         self.assertRegex(self.refused(options=("-q", f"--simgpu={self.base}/missing")), "missing")
 
