@@ -6,9 +6,14 @@
 #include "tests/simgpu/engine/clock.h"
 
 #define EXTERNAL_DEPTH 64u
+#define FUNCTIONS 2048u
 #define GRAPHS 256u // launches of graphs in flight at once, at most
 
 static uint8_t enabled[CUPTI_ACTIVITY_KIND_COUNT];
+
+// What was said of single functions since their kind was last enabled or disabled, by callback id.
+enum choice { AS_THE_KIND, CHOSEN, LEFT_OUT };
+static uint8_t runtime_choices[FUNCTIONS], driver_choices[FUNCTIONS];
 
 struct external {
     uint64_t ids[CUPTI_EXTERNAL_CORRELATION_KIND_SIZE][EXTERNAL_DEPTH];
@@ -30,6 +35,21 @@ bool activity_enabled(CUpti_ActivityKind kind)
 void activity_stop(void)
 {
     memset(enabled, 0, sizeof enabled);
+    memset(runtime_choices, AS_THE_KIND, sizeof runtime_choices);
+    memset(driver_choices, AS_THE_KIND, sizeof driver_choices);
+}
+
+static uint8_t *choices_of(CUpti_ActivityKind kind)
+{
+    return kind == CUPTI_ACTIVITY_KIND_RUNTIME  ? runtime_choices
+           : kind == CUPTI_ACTIVITY_KIND_DRIVER ? driver_choices
+                                                : NULL;
+}
+
+static bool function_enabled(CUpti_ActivityKind kind, CUpti_CallbackId id)
+{
+    const int choice = id < FUNCTIONS ? __atomic_load_n(&choices_of(kind)[id], __ATOMIC_RELAXED) : AS_THE_KIND;
+    return choice == AS_THE_KIND ? activity_enabled(kind) : choice == CHOSEN;
 }
 
 static bool graph_part(const struct simgpu_operation *operation)
@@ -139,7 +159,7 @@ void activity_call(const struct simgpu_call_seen *call, CUpti_CallbackDomain dom
     const uint64_t now_ns = clock_now_ns();
     if (activity_enabled(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION))
         queue_wait(call, now_ns);
-    if (!activity_enabled(kind))
+    if (!function_enabled(kind, id))
         return;
     union record records[CUPTI_EXTERNAL_CORRELATION_KIND_SIZE + 1];
     unsigned count = 0;
@@ -169,10 +189,31 @@ static CUptiResult set_enabled(CUpti_ActivityKind kind, bool on)
                                                                                      : kind;
     if (on && other != kind && activity_enabled(other))
         return CUPTI_ERROR_NOT_COMPATIBLE;
+    if (choices_of(kind))
+        memset(choices_of(kind), AS_THE_KIND, FUNCTIONS);
     __atomic_store_n(&enabled[kind], on, __ATOMIC_RELAXED);
     if (on)
         profiler_watch(true);
     return CUPTI_SUCCESS;
+}
+
+static CUptiResult set_function_enabled(CUpti_ActivityKind kind, CUpti_CallbackId id, bool on)
+{
+    if (id >= FUNCTIONS)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    if (!profiler_has_driver())
+        return CUPTI_ERROR_NOT_INITIALIZED;
+    __atomic_store_n(&choices_of(kind)[id], on ? CHOSEN : LEFT_OUT, __ATOMIC_RELAXED);
+    if (on)
+        profiler_watch(true);
+    return CUPTI_SUCCESS;
+}
+
+// Sizes of buffers and pools: there are none here that they could limit.
+static CUptiResult set_attribute(CUpti_ActivityAttribute attribute, const size_t *size, const void *value)
+{
+    (void)attribute;
+    return size && value ? CUPTI_SUCCESS : CUPTI_ERROR_INVALID_PARAMETER;
 }
 
 static CUptiResult push(CUpti_ExternalCorrelationKind kind, uint64_t id)
@@ -201,3 +242,12 @@ ENTRY(cuptiActivityEnable, (CUpti_ActivityKind kind), set_enabled(kind, true))
 ENTRY(cuptiActivityDisable, (CUpti_ActivityKind kind), set_enabled(kind, false))
 ENTRY(cuptiActivityPushExternalCorrelationId, (CUpti_ExternalCorrelationKind kind, uint64_t id), push(kind, id))
 ENTRY(cuptiActivityPopExternalCorrelationId, (CUpti_ExternalCorrelationKind kind, uint64_t *lastId), pop(kind, lastId))
+ENTRY(cuptiActivityEnableRuntimeApi, (CUpti_CallbackId cbid, uint8_t enable),
+      set_function_enabled(CUPTI_ACTIVITY_KIND_RUNTIME, cbid, enable))
+ENTRY(cuptiActivityEnableDriverApi, (CUpti_CallbackId cbid, uint8_t enable),
+      set_function_enabled(CUPTI_ACTIVITY_KIND_DRIVER, cbid, enable))
+ENTRY(cuptiActivitySetAttribute, (CUpti_ActivityAttribute attr, size_t *valueSize, void *value),
+      set_attribute(attr, valueSize, value))
+// There are no records of events that could have times of the device.
+ENTRY(cuptiActivityEnableCudaEventDeviceTimestamps, (uint8_t enable),
+      ((void)enable, profiler_has_driver() ? CUPTI_SUCCESS : CUPTI_ERROR_NOT_INITIALIZED))

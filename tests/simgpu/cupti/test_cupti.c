@@ -130,6 +130,26 @@ static void kernels_copies_and_memsets_are_recorded(void **state)
     OK(cuMemFree_v2(memory));
 }
 
+static void single_functions_are_chosen_and_left_out(void **state)
+{
+    (void)state;
+    const CUpti_CallbackId sync = CUPTI_DRIVER_TRACE_CBID_cuStreamSynchronize;
+    OK(cuStreamSynchronize(stream));
+    assert_int_equal(cuptiActivityEnableDriverApi(sync, 1), CUPTI_SUCCESS);
+    support_spin("alone", 1, 1000, stream);
+    flush();
+    assert_int_equal(count_of(CUPTI_ACTIVITY_KIND_DRIVER), 1);
+    assert_int_equal(((const CUpti_ActivityAPI *)latest(CUPTI_ACTIVITY_KIND_DRIVER))->cbid, sync);
+    seen.count = 0;
+    assert_int_equal(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DRIVER), CUPTI_SUCCESS);
+    assert_int_equal(cuptiActivityEnableDriverApi(sync, 0), CUPTI_SUCCESS);
+    support_spin("others", 1, 1000, stream);
+    flush();
+    assert_true(count_of(CUPTI_ACTIVITY_KIND_DRIVER) > 0);
+    for (unsigned i = 0; i < seen.count; i++)
+        assert_int_not_equal(((const CUpti_ActivityAPI *)(const void *)seen.records[i])->cbid, sync);
+}
+
 static void records_come_latest_first(void **state)
 {
     (void)state;
@@ -378,6 +398,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_teardown(name, forget)
     const struct CMUnitTest tests[] = {
         TEST(kernels_copies_and_memsets_are_recorded),
+        TEST(single_functions_are_chosen_and_left_out),
         TEST(records_come_latest_first),
         TEST(incomplete_work_is_not_handed_over),
         TEST(a_forced_flush_hands_over_incomplete_records),
