@@ -243,8 +243,9 @@ static double bound_of(const struct gw_finding *finding, const struct gw_judge *
 
 static int replayed_saving(const struct gw_finding *finding, const struct gw_judge *judge, double *ret_saving_ns)
 {
+    const struct gw_repair repair = {.calls = finding->edits};
     double mean = 0;
-    int ret = gw_replay_run(judge->replay, finding->edits, &mean, NULL);
+    int ret = gw_replay_run(judge->replay, &repair, &mean, NULL);
     if (ret < 0)
         return ret;
     *ret_saving_ns = judge->replay_mean_ns - mean;

@@ -4,15 +4,40 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* An exchange: how many of its ranks have arrived, and when the last of them did. */
+struct exchange {
+    uint64_t latest_ns;
+    uint32_t arrived;
+};
+
+/* How far an operation is. */
+enum op_state { OP_AHEAD = 0, OP_ARRIVED, OP_OVER };
+
+/* A lane and the node it is at. */
+struct lane {
+    size_t at, end; /* into lane_nodes */
+    bool begun;     /* the node there has begun; it is held up by other ranks */
+    bool forced;    /* what it waits for waits for it: it goes on as measured */
+    uint64_t begin_ns, busy_before_ns;
+    uint64_t busy_ns, end_ns; /* of all work and calls of the lane so far */
+};
+
 /* The replayed run so far; all times are the replay's own. */
 struct state {
     const struct gw_replay *replay;
     const struct gw_model *model;
-    const uint8_t *edits;
+    const struct gw_repair *repair;
     uint64_t *node_begin, *node_end;
-    uint64_t *stream_end, *blocking_end, *engine_free, *event_ns, *thread_end, *process_busy, *process_end;
+    uint64_t *stream_end, *blocking_end, *engine_free, *event_ns, *thread_end;
+    uint64_t *beside_end; /* by device: of communication on a stream of its own */
     bool *thread_seen;
     uint32_t *legacy;
+    uint32_t *held; /* by device: the pass in which an operation was found to be held up */
+    uint32_t pass;
+    struct lane *lanes;
+    struct exchange *exchanges;
+    uint8_t *op_states;  /* enum op_state */
+    uint64_t *op_starts; /* of those that have arrived */
 };
 
 static uint64_t max_u64(uint64_t a, uint64_t b)
@@ -38,35 +63,136 @@ static uint64_t stream_ready(const struct state *now, uint32_t stream, bool join
     return ready;
 }
 
+static uint8_t op_edit(const struct state *now, uint32_t op)
+{
+    return now->repair && now->repair->ops ? now->repair->ops[op] : 0;
+}
+
 static uint64_t op_duration(const struct state *now, const struct gw_replay_op *entry, uint8_t edit)
 {
     const struct gw_op *op = &now->model->ops[entry->op];
+    if (now->repair && now->repair->op_ns && now->repair->op_ns[entry->op] != GW_TIME_UNKNOWN)
+        return now->repair->op_ns[entry->op];
+    if (entry->leg_count)
+        return entry->transfer_ns;
     if (!(edit & GW_EDIT_PINNED) || (op->kind != GW_OP_H2D && op->kind != GW_OP_D2H))
         return entry->duration_ns;
     double pinned = (double)op->size_bytes / now->replay->pinned_gbps[op->kind == GW_OP_D2H];
     return min_u64(entry->duration_ns, (uint64_t)pinned);
 }
 
-/* Runs one operation; returns its end. */
-static uint64_t run_op(struct state *now, const struct gw_replay_op *entry, uint64_t enqueue_ns, uint8_t edit)
+static uint64_t *engine_of(struct state *now, const struct gw_op *op)
+{
+    size_t at = 2 * now->model->streams[op->stream].device + (op->kind == GW_OP_D2H);
+    bool is_copy = op->kind == GW_OP_H2D || op->kind == GW_OP_D2H;
+    return is_copy && now->replay->engine_serial[at] ? &now->engine_free[at] : NULL;
+}
+
+static uint64_t op_start(struct state *now, const struct gw_replay_op *entry, uint64_t enqueue_ns, uint8_t edit)
+{
+    const struct gw_op *op = &now->model->ops[entry->op];
+    uint32_t device = now->model->streams[op->stream].device;
+    uint64_t ready = edit & GW_EDIT_OTHER_STREAM ? 0 : stream_ready(now, op->stream, !(edit & GW_EDIT_NO_ORDER));
+    uint64_t *engine = engine_of(now, op);
+    if (engine)
+        ready = max_u64(ready, *engine);
+    if (op_edit(now, entry->op) & (GW_OP_EDIT_BESIDE | GW_OP_EDIT_JOIN))
+        ready = max_u64(ready, now->beside_end[device]);
+    uint64_t lag = edit & GW_EDIT_QUICK ? min_u64(entry->lag_ns, now->replay->latency_ns) : entry->lag_ns;
+    return max_u64(enqueue_ns + lag, ready + entry->extra_ns);
+}
+
+static void end_op(struct state *now, const struct gw_replay_op *entry, uint64_t end)
 {
     const struct gw_op *op = &now->model->ops[entry->op];
     const struct gw_stream *stream = &now->model->streams[op->stream];
-    bool is_copy = op->kind == GW_OP_H2D || op->kind == GW_OP_D2H;
-    uint64_t ready = edit & GW_EDIT_OTHER_STREAM ? 0 : stream_ready(now, op->stream, !(edit & GW_EDIT_NO_ORDER));
-    uint64_t *engine = NULL;
-    if (is_copy && now->replay->engine_serial[2 * stream->device + (op->kind == GW_OP_D2H)]) {
-        engine = &now->engine_free[2 * stream->device + (op->kind == GW_OP_D2H)];
-        ready = max_u64(ready, *engine);
+    uint64_t *engine = engine_of(now, op);
+    if (op_edit(now, entry->op) & GW_OP_EDIT_BESIDE) {
+        now->beside_end[stream->device] = max_u64(now->beside_end[stream->device], end);
+        return;
     }
-    uint64_t lag = edit & GW_EDIT_QUICK ? min_u64(entry->lag_ns, now->replay->latency_ns) : entry->lag_ns;
-    uint64_t end = max_u64(enqueue_ns + lag, ready + entry->extra_ns) + op_duration(now, entry, edit);
     now->stream_end[op->stream] = max_u64(now->stream_end[op->stream], end);
     if (!(stream->flags & GW_STREAM_NON_BLOCKING))
         now->blocking_end[stream->device] = max_u64(now->blocking_end[stream->device], end);
     if (engine)
         *engine = max_u64(*engine, end);
-    return end;
+}
+
+/* When the last rank arrives in what the operation carries out; GW_TIME_UNKNOWN while one has not. */
+static uint64_t last_arrival(const struct state *now, const struct gw_replay_op *entry)
+{
+    uint64_t latest = 0;
+    for (uint32_t i = 0; i < entry->leg_count; i++) {
+        uint32_t number = now->replay->legs[entry->leg_first + i];
+        if (now->exchanges[number].arrived < now->replay->exchanges[number])
+            return GW_TIME_UNKNOWN;
+        latest = max_u64(latest, now->exchanges[number].latest_ns);
+    }
+    return latest;
+}
+
+static void arrive(struct state *now, const struct gw_replay_op *entry, uint64_t start_ns)
+{
+    for (uint32_t i = 0; i < entry->leg_count; i++) {
+        struct exchange *exchange = &now->exchanges[now->replay->legs[entry->leg_first + i]];
+        exchange->latest_ns = max_u64(exchange->latest_ns, start_ns);
+        exchange->arrived++;
+    }
+}
+
+/* Runs one operation as far as it goes. False when it is held up: some rank has not arrived. */
+static bool run_op(struct state *now, struct lane *lane, uint32_t place, uint8_t edit)
+{
+    const struct gw_replay_op *entry = &now->replay->ops[place];
+    const struct gw_op *op = &now->model->ops[entry->op];
+    uint64_t end = 0;
+    if (edit & GW_EDIT_NO_OP || op_edit(now, entry->op) & GW_OP_EDIT_DROP) {
+        arrive(now, entry, 0);
+        now->op_states[place] = OP_OVER;
+        return true;
+    }
+    if (now->op_states[place] == OP_AHEAD) {
+        now->op_starts[place] = op_start(now, entry, lane->begin_ns, edit);
+        arrive(now, entry, now->op_starts[place]);
+        now->op_states[place] = OP_ARRIVED;
+    }
+    if (entry->leg_count) {
+        uint64_t arrival = last_arrival(now, entry);
+        if (arrival == GW_TIME_UNKNOWN && !lane->forced)
+            return false;
+        end = arrival == GW_TIME_UNKNOWN ? now->op_starts[place] + op->end_ns - op->start_ns
+                                         : arrival + op_duration(now, entry, edit);
+    } else {
+        end = now->op_starts[place] + op_duration(now, entry, edit);
+    }
+    end = max_u64(end, now->op_starts[place]);
+    end_op(now, entry, end);
+    lane->busy_ns = max_u64(lane->busy_ns, end);
+    now->op_starts[place] = end; /* from now on its end */
+    now->op_states[place] = OP_OVER;
+    return true;
+}
+
+/* Runs the node's operations as far as they go: one that is held up holds up the later ones of its device. Stores the
+ * end of the last; false while any is held up. */
+static bool run_ops(struct state *now, struct lane *lane, const struct gw_replay_node *node, uint8_t edit,
+                    uint64_t *ret_end)
+{
+    bool all = true;
+    uint64_t end = 0;
+    now->pass++;
+    for (uint32_t i = 0; i < node->op_count; i++) {
+        uint32_t place = node->op_first + i;
+        uint32_t device = now->model->streams[now->model->ops[now->replay->ops[place].op].stream].device;
+        if (now->op_states[place] != OP_OVER && (now->held[device] == now->pass || !run_op(now, lane, place, edit))) {
+            now->held[device] = now->pass;
+            all = false;
+            continue;
+        }
+        end = max_u64(end, now->op_starts[place]);
+    }
+    *ret_end = end;
+    return all;
 }
 
 static void run_orders(struct state *now, const struct gw_replay_node *node, uint8_t edit)
@@ -98,50 +224,76 @@ static uint64_t waited_until(const struct state *now, const struct gw_replay_nod
     return 0;
 }
 
-static uint64_t node_begin(const struct state *now, const struct gw_replay_node *node, uint8_t edit)
+static uint8_t call_edit(const struct state *now, const struct gw_replay_node *node)
 {
+    return now->repair && now->repair->calls ? now->repair->calls[node->call] : 0;
+}
+
+static struct gw_host_time host_time(const struct state *now, uint32_t index)
+{
+    const struct gw_replay_node *node = &now->replay->nodes[index];
+    if (now->repair && now->repair->nodes)
+        return now->repair->nodes[index];
+    return (struct gw_host_time){node->think_ns, node->blocked_ns, node->own_ns};
+}
+
+static uint64_t node_begin(const struct state *now, uint32_t index)
+{
+    const struct gw_replay_node *node = &now->replay->nodes[index];
+    const struct gw_host_time time = host_time(now, index);
+    uint8_t edit = call_edit(now, node);
     if (!now->thread_seen[node->thread])
         return node->begin_ns;
-    uint64_t think = edit & GW_EDIT_NO_THINK ? 0 : node->think_ns;
+    uint64_t think = edit & GW_EDIT_NO_THINK ? 0 : time.think_ns;
     uint64_t begin = now->thread_end[node->thread] + think;
     if (edit & GW_EDIT_NO_BLOCK)
         return begin;
-    if (node->handed_by == GW_NONE)
-        return begin + node->blocked_ns;
+    if (node->handed_by == GW_NONE || !now->node_end[node->handed_by])
+        return begin + time.blocked_ns;
     return max_u64(begin, now->node_end[node->handed_by] + node->handed_ns);
 }
 
 /* The call's own time after what it waited for. One that has to sleep now, and did not, wakes up as others do. */
-static uint64_t own_after(const struct state *now, const struct gw_replay_node *node, bool waits)
+static uint64_t own_after(const struct state *now, const struct gw_replay_node *node, uint64_t own_ns, bool waits)
 {
     uint64_t wake = now->replay->wake_ns;
     if (node->wait == GW_WAIT_FOR_NOTHING || waits == node->waited)
-        return node->own_ns;
-    return waits ? max_u64(node->own_ns, wake) : node->own_ns - min_u64(node->own_ns, wake);
+        return own_ns;
+    return waits ? max_u64(own_ns, wake) : own_ns - min_u64(own_ns, wake);
 }
 
-static void run_node(struct state *now, uint32_t index)
+/* Runs the node the lane is at. False when it is held up: by ranks that have not arrived, or by a thread of another
+ * lane that wakes it. */
+static bool run_node(struct state *now, struct lane *lane, uint32_t index)
 {
     const struct gw_replay_node *node = &now->replay->nodes[index];
-    uint8_t edit = now->edits ? now->edits[node->call] : 0;
-    uint32_t process = now->model->threads[node->thread].process;
-    uint64_t begin = node_begin(now, node, edit), busy = now->process_busy[process], ops_end = 0;
-    run_orders(now, node, edit);
-    for (uint32_t i = 0; i < node->op_count && !(edit & GW_EDIT_NO_OP); i++)
-        ops_end = max_u64(ops_end, run_op(now, &now->replay->ops[node->op_first + i], begin, edit));
-    now->process_busy[process] = max_u64(busy, ops_end);
-    uint64_t until = waited_until(now, node, ops_end, busy);
+    uint8_t edit = call_edit(now, node);
+    if (!lane->begun) {
+        if (node->handed_by != GW_NONE && !now->node_end[node->handed_by] && !lane->forced)
+            return false;
+        lane->begin_ns = now->node_begin[index] = node_begin(now, index);
+        lane->busy_before_ns = lane->busy_ns;
+        lane->begun = true;
+        run_orders(now, node, edit);
+    }
+    uint64_t begin = lane->begin_ns, ops_end = 0;
+    if (!run_ops(now, lane, node, edit, &ops_end))
+        return false;
+    uint64_t until = waited_until(now, node, ops_end, lane->busy_before_ns);
     uint64_t from = max_u64(begin, until > node->early_ns ? until - node->early_ns : 0);
-    uint64_t end = from + own_after(now, node, from > begin + GW_SLEEP_LEAST_NS);
+    uint64_t own_ns = host_time(now, index).own_ns;
+    uint64_t end = from + own_after(now, node, own_ns, from > begin + GW_SLEEP_LEAST_NS);
     if (edit & GW_EDIT_QUICK)
-        end = begin + min_u64(node->own_ns, now->replay->quick_ns);
+        end = begin + min_u64(own_ns, now->replay->quick_ns);
     if (edit & GW_EDIT_DROP)
         end = begin;
-    now->node_begin[index] = begin;
     now->node_end[index] = end;
     now->thread_end[node->thread] = end;
     now->thread_seen[node->thread] = true;
-    now->process_end[process] = max_u64(now->process_end[process], end);
+    lane->end_ns = max_u64(lane->end_ns, end);
+    lane->begun = lane->forced = false;
+    lane->at++;
+    return true;
 }
 
 static void release(struct state *now)
@@ -151,33 +303,53 @@ static void release(struct state *now)
     free(now->event_ns);
     free(now->thread_seen);
     free(now->legacy);
+    free(now->lanes);
+    free(now->exchanges);
+    free(now->op_states);
+    free(now->op_starts);
+}
+
+static int allocate(struct state *now)
+{
+    const struct gw_model *model = now->model;
+    const struct gw_replay *replay = now->replay;
+    size_t nodes = replay->nodes_count, streams = model->streams_count, devices = model->devices_count;
+    now->node_begin = calloc(2 * nodes + 1, sizeof(uint64_t));
+    now->stream_end = calloc(streams + 4 * devices + model->threads_count + 1, sizeof(uint64_t));
+    now->event_ns = calloc(replay->events_count + 1, sizeof(uint64_t));
+    now->thread_seen = calloc(model->threads_count + 1, sizeof(bool));
+    now->legacy = calloc(2 * devices + 1, sizeof(uint32_t));
+    now->lanes = calloc(replay->lanes_count + 1, sizeof *now->lanes);
+    now->exchanges = calloc(replay->exchanges_count + 1, sizeof *now->exchanges);
+    now->op_states = calloc(replay->ops_count + 1, 1);
+    now->op_starts = calloc(replay->ops_count + 1, sizeof(uint64_t));
+    if (!now->node_begin || !now->stream_end || !now->event_ns || !now->thread_seen || !now->legacy || !now->lanes ||
+        !now->exchanges || !now->op_states || !now->op_starts)
+        return -ENOMEM;
+    now->node_end = now->node_begin + nodes;
+    now->blocking_end = now->stream_end + streams;
+    now->engine_free = now->blocking_end + devices;
+    now->beside_end = now->engine_free + 2 * devices;
+    now->thread_end = now->beside_end + devices;
+    now->held = now->legacy + devices;
+    return 0;
 }
 
 static int prepare(struct state *now)
 {
     const struct gw_model *model = now->model;
-    size_t nodes = now->replay->nodes_count, streams = model->streams_count, devices = model->devices_count,
-           threads = model->threads_count, processes = model->processes_count;
-    now->node_begin = calloc(2 * nodes + 1, sizeof(uint64_t));
-    now->stream_end = calloc(streams + 3 * devices + threads + 2 * processes + 1, sizeof(uint64_t));
-    now->event_ns = calloc(now->replay->events_count + 1, sizeof(uint64_t));
-    now->thread_seen = calloc(threads + 1, sizeof(bool));
-    now->legacy = malloc((devices + 1) * sizeof(uint32_t));
-    if (!now->node_begin || !now->stream_end || !now->event_ns || !now->thread_seen || !now->legacy)
+    const struct gw_replay *replay = now->replay;
+    if (allocate(now) < 0)
         return -ENOMEM;
-    now->node_end = now->node_begin + nodes;
-    now->blocking_end = now->stream_end + streams;
-    now->engine_free = now->blocking_end + devices;
-    now->thread_end = now->engine_free + 2 * devices;
-    now->process_busy = now->thread_end + threads;
-    now->process_end = now->process_busy + processes;
-    memset(now->legacy, 0xff, (devices + 1) * sizeof(uint32_t));
-    for (uint32_t s = 0; s < streams; s++) {
+    for (size_t d = 0; d < model->devices_count; d++)
+        now->legacy[d] = GW_NONE;
+    for (uint32_t l = 0; l < replay->lanes_count; l++)
+        now->lanes[l] = (struct lane){.at = replay->lane_first[l], .end = replay->lane_first[l + 1]};
+    for (uint32_t s = 0; s < model->streams_count; s++) {
         const struct gw_stream *stream = &model->streams[s];
-        uint64_t end = now->replay->stream_begin_ns[s];
-        uint32_t process = model->devices[stream->device].process;
+        uint64_t end = replay->stream_begin_ns[s], *busy = &now->lanes[replay->device_lane[stream->device]].busy_ns;
         now->stream_end[s] = end;
-        now->process_busy[process] = max_u64(now->process_busy[process], end);
+        *busy = max_u64(*busy, end);
         if (stream->flags & GW_STREAM_LEGACY)
             now->legacy[stream->device] = s;
         if (!(stream->flags & GW_STREAM_NON_BLOCKING))
@@ -186,29 +358,32 @@ static int prepare(struct state *now)
     return 0;
 }
 
-/* Host time of a boundary: the begin of the node there, or the end of everything of the process. */
-static uint64_t host_boundary(const struct state *now, uint32_t node, uint32_t process)
-{
-    if (node < now->replay->nodes_count)
-        return now->node_begin[node];
-    return max_u64(now->process_end[process], now->process_busy[process]);
-}
+/* ---- steps ---- */
 
 /* Begins and ends of phases count work under way on the devices: a host that runs ahead has not saved it. */
 struct phase_time {
     uint64_t begin_ns, end_ns;
 };
 
-static void note_boundaries(const struct state *now, uint32_t node, struct phase_time *times)
+/* What is at the node of the boundary, or at the end of everything of the lane. */
+static uint64_t boundary_ns(const struct state *now, uint32_t node, uint32_t lane)
+{
+    if (node < now->replay->nodes_count)
+        return now->node_begin[node];
+    return max_u64(now->lanes[lane].end_ns, now->lanes[lane].busy_ns);
+}
+
+static void note_boundaries(const struct state *now, uint32_t node, uint64_t host_ns, struct phase_time *times)
 {
     const struct gw_replay *replay = now->replay;
     for (size_t p = 0; p < replay->phases_count; p++) {
         const struct gw_replay_phase *phase = &replay->phases[p];
-        uint64_t busy = now->process_busy[phase->process];
+        const struct lane *lane = &now->lanes[phase->lane];
+        uint64_t at = max_u64(node < replay->nodes_count ? host_ns : lane->end_ns, lane->busy_ns);
         if (phase->node_first == node)
-            times[p].begin_ns = max_u64(host_boundary(now, node, phase->process), busy);
+            times[p].begin_ns = at;
         if (phase->node_end == node)
-            times[p].end_ns = max_u64(host_boundary(now, node, phase->process), busy);
+            times[p].end_ns = at;
     }
 }
 
@@ -223,7 +398,7 @@ static void store_steps(const struct state *now, uint64_t *ret_steps_ns)
         const struct gw_replay_phase *p = &replay->phases[phase];
         bool last = ++in_phase == p->steps;
         uint32_t next = last ? p->node_end : replay->step_nodes[s + 1];
-        uint64_t from = host_boundary(now, node, p->process), to = host_boundary(now, next, p->process);
+        uint64_t from = boundary_ns(now, node, p->lane), to = boundary_ns(now, next, p->lane);
         ret_steps_ns[used++] = to > from ? to - from : 0;
         if (last) {
             phase++;
@@ -232,9 +407,58 @@ static void store_steps(const struct state *now, uint64_t *ret_steps_ns)
     }
 }
 
-int gw_replay_run(const struct gw_replay *replay, const uint8_t *edits, double *ret_mean_ns, uint64_t *ret_steps_ns)
+/* ---- the run ---- */
+
+/* Runs the lane until it is held up or over. True when it got any further. */
+static bool run_lane(struct state *now, struct lane *lane, const uint8_t *boundary, struct phase_time *times)
 {
-    struct state now = {.replay = replay, .model = replay->host->model, .edits = edits};
+    size_t from = lane->at;
+    while (lane->at < lane->end) {
+        uint32_t index = now->replay->lane_nodes[lane->at];
+        if (boundary[index] && !lane->begun)
+            note_boundaries(now, index, node_begin(now, index), times);
+        if (!run_node(now, lane, index))
+            break;
+    }
+    return lane->at > from;
+}
+
+/* The lane that was held up first in the measured run, NULL when all are over. */
+static struct lane *first_held(const struct state *now)
+{
+    struct lane *first = NULL;
+    uint32_t first_node = GW_NONE;
+    for (uint32_t l = 0; l < now->replay->lanes_count; l++) {
+        struct lane *lane = &now->lanes[l];
+        if (lane->at == lane->end || now->replay->lane_nodes[lane->at] > first_node)
+            continue;
+        first_node = now->replay->lane_nodes[lane->at];
+        first = lane;
+    }
+    return first;
+}
+
+/* Lanes run one after the other, each as far as the others' arrivals let it. Where all wait for each other (a call can
+ * enqueue an exchange long before it has to be done) the first goes on as measured. */
+static void run_lanes(struct state *now, const uint8_t *boundary, struct phase_time *times)
+{
+    for (;;) {
+        bool any = false;
+        for (uint32_t l = 0; l < now->replay->lanes_count; l++)
+            any |= run_lane(now, &now->lanes[l], boundary, times);
+        if (any)
+            continue;
+        struct lane *lane = first_held(now);
+        if (!lane)
+            return;
+        lane->forced = true;
+    }
+}
+
+int gw_replay_run(const struct gw_replay *replay, const struct gw_repair *repair, double *ret_mean_ns,
+                  uint64_t *ret_steps_ns)
+{
+    struct state now = {.replay = replay, .model = replay->host->model, .repair = repair};
     struct phase_time *times = calloc(replay->phases_count + 1, sizeof *times);
     uint8_t *boundary = calloc(replay->nodes_count + 1, 1);
     double total = 0;
@@ -243,15 +467,8 @@ int gw_replay_run(const struct gw_replay *replay, const uint8_t *edits, double *
         goto end;
     for (size_t p = 0; p < replay->phases_count; p++)
         boundary[replay->phases[p].node_first] = boundary[replay->phases[p].node_end] = 1;
-    for (uint32_t i = 0; i < replay->nodes_count; i++) {
-        if (boundary[i]) {
-            const struct gw_replay_node *node = &replay->nodes[i];
-            now.node_begin[i] = node_begin(&now, node, edits ? edits[node->call] : 0);
-            note_boundaries(&now, i, times);
-        }
-        run_node(&now, i);
-    }
-    note_boundaries(&now, (uint32_t)replay->nodes_count, times);
+    run_lanes(&now, boundary, times);
+    note_boundaries(&now, (uint32_t)replay->nodes_count, 0, times);
     for (size_t p = 0; p < replay->phases_count; p++)
         total += (double)(times[p].end_ns > times[p].begin_ns ? times[p].end_ns - times[p].begin_ns : 0);
     if (ret_steps_ns)

@@ -3,7 +3,8 @@
  *
  * Nodes are the outermost calls in order of their begin; each follows the call before it on its thread after the time
  * the thread spent outside CUDA. Operations start when they have been enqueued, their stream's earlier work, events
- * waited for and copy engines allow. Calls that wait end after what they wait for. Definition: docs/verdicts.md.
+ * waited for and copy engines allow. A communication kernel ends a measured time after the last rank has arrived in
+ * what it carries out. Calls that wait end after what they wait for. Definition: docs/verdicts.md.
  */
 #ifndef GW_ANALYZER_VERDICTS_REPLAY_H
 #define GW_ANALYZER_VERDICTS_REPLAY_H
@@ -20,6 +21,26 @@
 #define GW_EDIT_PINNED 0x20u       /* its copies run at the rate of page-locked memory */
 #define GW_EDIT_NO_ORDER 0x40u     /* event waits and legacy stream joins do not hold its operations back */
 #define GW_EDIT_OTHER_STREAM 0x80u /* its copies do not wait for earlier work of their stream */
+
+/* Repairs of one operation, or-ed together. */
+#define GW_OP_EDIT_DROP 0x01u   /* it does not run, and no rank waits for it */
+#define GW_OP_EDIT_BESIDE 0x02u /* it holds up no later work of its stream, only others of this kind on its device … \
+                                 */
+#define GW_OP_EDIT_JOIN 0x04u   /* … and this one, which waits for all of them */
+
+/* Host time of a node, instead of the measured one. */
+struct gw_host_time {
+    uint64_t think_ns, blocked_ns, own_ns;
+};
+
+/* What is changed in a run. Each array may be NULL: nothing of the kind. */
+struct gw_repair {
+    const uint8_t *calls;             /* by call of the model: GW_EDIT_* */
+    const uint8_t *ops;               /* by operation of the model: GW_OP_EDIT_* */
+    const uint64_t *op_ns;            /* by operation of the model: how long it takes, once all ranks have arrived;
+                                         GW_TIME_UNKNOWN: as            measured */
+    const struct gw_host_time *nodes; /* by node */
+};
 
 /* Rate taken for page-locked copies where the run has none: what any x16 slot since PCIe 3.0 gives. */
 #define GW_PINNED_ASSUMED_GBPS 12.0
@@ -43,6 +64,8 @@ struct gw_replay_op {
     uint64_t lag_ns;   /* from the begin of its call to its start, when nothing else holds it */
     uint64_t extra_ns; /* from what it waited for to its start */
     uint64_t duration_ns;
+    uint32_t leg_first, leg_count; /* into legs: the exchanges it takes part in whose ranks are all in the graph */
+    uint64_t transfer_ns;          /* with legs: from the last arrival to its end */
 };
 
 struct gw_replay_node {
@@ -66,7 +89,7 @@ struct gw_replay_node {
 /* A run of analysed steps that follow each other. */
 struct gw_replay_phase {
     uint32_t node_first, node_end; /* nodes in [first, end) */
-    uint32_t process, steps;
+    uint32_t process, lane, steps;
 };
 
 struct gw_replay {
@@ -75,6 +98,12 @@ struct gw_replay {
     GW_ARRAY(struct gw_replay_op, ops);
     GW_ARRAY(struct gw_order, orders); /* event holds a dense number */
     GW_ARRAY(struct gw_replay_phase, phases);
+    GW_ARRAY(uint32_t, legs);            /* exchanges */
+    GW_ARRAY(uint32_t, exchanges);       /* how many ranks each has */
+    uint32_t *lane_nodes;                /* nodes by lane, in order … */
+    uint32_t *lane_first;                /* … of lane l from lane_first[l] to lane_first[l + 1] */
+    uint32_t *thread_lane, *device_lane; /* lanes of all processes, numbered through */
+    uint32_t lanes_count;
     uint32_t *node_of_call; /* by call of the model; GW_NONE outside the window */
     uint32_t *step_nodes;   /* first node of each step of the model, GW_NONE outside the window */
     uint32_t events_count;
@@ -103,9 +132,15 @@ int gw_replay_find_noise(struct gw_replay *replay);
 /* Takes the noise out of the graph, once: savings compare two replays without it. */
 void gw_replay_take_out_noise(struct gw_replay *replay);
 
-/* Runs the graph with edits (one byte for each call of the model, GW_EDIT_*; NULL: unchanged). Stores the mean step in
- * *ret_mean_ns and, when ret_steps_ns is not NULL, the length of each of replay->steps steps there. Returns 0 or
- * -ENOMEM. */
-int gw_replay_run(const struct gw_replay *replay, const uint8_t *edits, double *ret_mean_ns, uint64_t *ret_steps_ns);
+/* Steps of gw_replay_create: which threads and devices keep to one order, and what ties ranks together. 0 or -ENOMEM.
+ */
+int gw_replay_find_lanes(struct gw_replay *replay);
+int gw_replay_list_lanes(struct gw_replay *replay);
+int gw_replay_find_exchanges(struct gw_replay *replay);
+
+/* Runs the graph with the repair (NULL: unchanged). Stores the mean step in *ret_mean_ns and, when ret_steps_ns is not
+ * NULL, the length of each of replay->steps steps there. Returns 0 or -ENOMEM. */
+int gw_replay_run(const struct gw_replay *replay, const struct gw_repair *repair, double *ret_mean_ns,
+                  uint64_t *ret_steps_ns);
 
 #endif

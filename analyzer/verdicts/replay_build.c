@@ -370,6 +370,22 @@ static void find_engines(struct builder *b)
     memset(free_ns, 0, 2 * model->devices_count * sizeof *free_ns);
 }
 
+/* The lane whose sequence the steps of its process were found in. */
+static uint32_t lane_of_step(const struct builder *b, const struct gw_step *step)
+{
+    const struct gw_model *model = b->model;
+    for (uint32_t i = 0; i < step->op_count; i++) {
+        uint32_t stream = model->ops[model->process_ops[step->first_op + i]].stream;
+        if (stream != GW_NONE)
+            return b->replay->device_lane[model->streams[stream].device];
+    }
+    for (size_t d = 0; d < model->devices_count; d++) {
+        if (model->devices[d].process == step->process)
+            return b->replay->device_lane[d];
+    }
+    return 0;
+}
+
 static int add_phases(struct builder *b)
 {
     const struct gw_model *model = b->model;
@@ -379,20 +395,21 @@ static int add_phases(struct builder *b)
     for (size_t s = 0; s < model->steps_count; s++) {
         const struct gw_step *step = &model->steps[s];
         replay->step_nodes[s] = GW_NONE;
+        if (s && model->steps[s - 1].process != step->process)
+            node = 0;
         if (step->warmup || step->begin_ns < b->window_begin || step->end_ns > b->window_end) {
             last = NULL;
             continue;
         }
         if (last && last->process != step->process)
             last = NULL;
-        if (s && model->steps[s - 1].process != step->process)
-            node = 0;
-        while (node < replay->nodes_count && (model->threads[replay->nodes[node].thread].process != step->process ||
+        uint32_t lane = lane_of_step(b, step);
+        while (node < replay->nodes_count && (replay->thread_lane[replay->nodes[node].thread] != lane ||
                                               replay->nodes[node].begin_ns < step->begin_ns))
             node++;
         size_t end = node;
-        while (end < replay->nodes_count && (model->threads[replay->nodes[end].thread].process != step->process ||
-                                             replay->nodes[end].begin_ns < step->end_ns))
+        while (end < replay->nodes_count &&
+               (replay->thread_lane[replay->nodes[end].thread] != lane || replay->nodes[end].begin_ns < step->end_ns))
             end++;
         replay->step_nodes[s] = (uint32_t)node;
         replay->steps++;
@@ -403,7 +420,7 @@ static int add_phases(struct builder *b)
             if (!GW_ARRAY_RESERVE(replay->phases, replay->phases_count, &b->phase_room))
                 return -ENOMEM;
             replay->phases[replay->phases_count++] =
-                (struct gw_replay_phase){(uint32_t)node, (uint32_t)end, step->process, 1};
+                (struct gw_replay_phase){(uint32_t)node, (uint32_t)end, step->process, lane, 1};
         }
         last = step;
     }
@@ -484,10 +501,11 @@ int gw_replay_create(const struct gw_host *host, const struct gw_call_ops *call_
         goto end;
     b.replay->host = host;
     b.replay->latency_ns = GW_LAUNCH_LATENCY_ASSUMED_NS;
-    if ((ret = find_window(&b)) < 0 || (ret = allocate(&b)) < 0)
+    if ((ret = find_window(&b)) < 0 || (ret = allocate(&b)) < 0 || (ret = gw_replay_find_lanes(b.replay)) < 0)
         goto end;
     find_engines(&b);
     if ((ret = gw_replay_measure_run(b.replay)) < 0 || (ret = add_nodes(&b)) < 0 ||
+        (ret = gw_replay_list_lanes(b.replay)) < 0 || (ret = gw_replay_find_exchanges(b.replay)) < 0 ||
         (ret = gw_replay_find_noise(b.replay)) < 0 || (ret = add_phases(&b)) < 0)
         goto end;
     b.replay->events_count = (uint32_t)b.events.used;
@@ -511,5 +529,11 @@ void gw_replay_destroy(struct gw_replay *replay)
     free(replay->step_nodes);
     free(replay->stream_begin_ns);
     free(replay->engine_serial);
+    free(replay->legs);
+    free(replay->exchanges);
+    free(replay->lane_nodes);
+    free(replay->lane_first);
+    free(replay->thread_lane);
+    free(replay->device_lane);
     free(replay);
 }
