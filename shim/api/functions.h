@@ -17,7 +17,7 @@ enum gw_function_id {
     GW_FUNCTION_NONE = 0xffff // no such function
 };
 
-enum gw_api { GW_API_DRV = 0, GW_API_RT = 1, GW_API_NCCL = 2 };
+enum gw_api { GW_API_DRV = 0, GW_API_RT = 1, GW_API_NCCL = 2, GW_API_CUPTI = 3, GW_API_COUNT };
 
 enum gw_stream_mode { GW_STREAM_MODE_LEGACY = 0, GW_STREAM_MODE_PER_THREAD = 1 };
 

@@ -54,6 +54,23 @@ COMPILER = {
     "__cudaLaunchKernel_ptsz": ("INT", "UGGUUU"),
 }
 
+# Of CUPTI those by which a program begins to use it, which the tool's own use then has to end for. name: (ret, sig)
+PROFILERS = {
+    "cuptiActivityEnable": ("INT", "U"),
+    "cuptiActivityEnableAndDump": ("INT", "U"),
+    "cuptiActivityEnableContext": ("INT", "UU"),
+    "cuptiActivityRegisterCallbacks": ("INT", "UU"),
+    "cuptiActivityRegisterTimestampCallback": ("INT", "U"),
+    "cuptiEventGroupEnable": ("INT", "U"),
+    "cuptiFinalize": ("INT", "N"),
+    "cuptiPCSamplingEnable": ("INT", "U"),
+    "cuptiProfilerInitialize": ("INT", "U"),
+    "cuptiRangeProfilerEnable": ("INT", "U"),
+    "cuptiSassMetricsEnable": ("INT", "U"),
+    "cuptiSubscribe": ("INT", "UUU"),
+    "cuptiSubscribe_v2": ("INT", "UUUU"),
+}
+
 # By-value structs above one word: size → (letter, members). They are passed in memory, or (12 bytes) in two integer
 # registers, so size and integer members fix the ABI on x86-64 and aarch64.
 STRUCTS = {12: ("G", "uint32_t x, y, z"), 24: ("E", "uint64_t word[3]"), 32: ("P", "uint64_t word[4]"),
@@ -217,11 +234,12 @@ def hash_table(keys, size):
 
 
 DEF_HEAD = """/*
- * The functions of the CUDA driver, the CUDA runtime and NCCL: one row a function. Made by generate.py; do not edit.
+ * The functions of the CUDA driver, the CUDA runtime and NCCL, and those that claim CUPTI: one row a function. Made by
+ * generate.py; do not edit.
  *
  *   GW_FN(api, symbol, base, version, stream_mode, ret, sig, kind, wait)
  *
- * api          DRV | RT | NCCL
+ * api          DRV | RT | NCCL | CUPTI
  * symbol       the exported name: cuMemcpyHtoD_v2, cudaMemcpyAsync_ptsz
  * base         the name without version and stream mode; cuGetProcAddress is asked for this one
  * version      the first CUDA version whose look-up of base answers this symbol; 0: it is not looked up that way
@@ -303,6 +321,8 @@ def main():
                     versions.setdefault(key, {}).setdefault(number, sig)
     for symbol, (ret, sig) in COMPILER.items():
         functions["RT", symbol] = (ret, sig)
+    for symbol, (ret, sig) in PROFILERS.items():
+        functions["CUPTI", symbol] = (ret, sig)
 
     version_of = assign_versions(functions, versions)
     rows = []
@@ -310,7 +330,7 @@ def main():
         base, number, per_thread = split_symbol(symbol) if api == "DRV" else \
             (re.sub(r"_pt[sd][sz]$", "", symbol), 1, bool(re.search(r"_pt[sd][sz]$", symbol)))
         version = version_of.get(symbol, 0) if api == "DRV" else 0
-        rows.append((["DRV", "RT", "NCCL"].index(api), base, per_thread, version, number, symbol, api, ret, sig))
+        rows.append((["DRV", "RT", "NCCL", "CUPTI"].index(api), base, per_thread, version, number, symbol, api, ret, sig))
     rows.sort()
 
     with open(os.path.join(options.out, "functions.def"), "w") as out:

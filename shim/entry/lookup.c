@@ -55,7 +55,8 @@ struct gw_dlsym_route gw_route_dlsym(void *handle, const char *name, const void 
     void *(*real)(void *, const char *) = (void *(*)(void *, const char *))gw_real_dlsym();
     unsigned function = name ? gw_function_find(name) : GW_FUNCTION_NONE;
 
-    if (function == GW_FUNCTION_NONE || handle == RTLD_NEXT)
+    // The tool's own look-ups want the real functions.
+    if (function == GW_FUNCTION_NONE || handle == RTLD_NEXT || gw_thread.busy)
         return (struct gw_dlsym_route){.jump = (void *)real};
     if (handle == RTLD_DEFAULT && !gw_real(function))
         return (struct gw_dlsym_route){.value = not_found(name)};

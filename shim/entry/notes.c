@@ -48,6 +48,8 @@ int32_t gw_missing_status(unsigned function)
     if (function == GW_FUNCTION_cuInit)
         return 100; // CUDA_ERROR_NO_DEVICE
     if (function == GW_FUNCTION_cudaGetDeviceCount)
-        return 35;                            // cudaErrorInsufficientDriver
+        return 35; // cudaErrorInsufficientDriver
+    if (row->api == GW_API_CUPTI)
+        return 15;                            // CUPTI_ERROR_NOT_INITIALIZED
     return row->api == GW_API_NCCL ? 2 : 500; // ncclSystemError; CUDA_ERROR_NOT_FOUND, cudaErrorSymbolNotFound
 }

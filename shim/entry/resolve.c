@@ -27,17 +27,21 @@ static struct range sources[SOURCES_MAX]; // objects that addresses in the cache
 static bool changing;                     // lanes, sources or callers: whoever meets it does without the cache
 
 // Callers of the runtime and of NCCL. First page of the object, its length in pages, its lane; 0: free.
-static uint64_t callers[GW_API_NCCL + 1][CALLERS_MAX];
+static uint64_t callers[GW_API_COUNT][CALLERS_MAX];
 #define CALLER(page, pages, lane) ((uint64_t)(page) << 28 | (uint64_t)(pages) << 4 | (lane))
 #define CALLER_PAGE(word) ((word) >> 28)
 #define CALLER_PAGES(word) ((word) >> 4 & 0xffffff)
 #define CALLER_LANE(word) ((unsigned)(word)&0xf)
 
-static const char *const api_stem[] = {
-    [GW_API_DRV] = "libcuda.so", [GW_API_RT] = "libcudart.so", [GW_API_NCCL] = "libnccl.so"};
+static const char *const api_stem[GW_API_COUNT] = {[GW_API_DRV] = "libcuda.so",
+                                                   [GW_API_RT] = "libcudart.so",
+                                                   [GW_API_NCCL] = "libnccl.so",
+                                                   [GW_API_CUPTI] = "libcupti.so"};
 // Who defines this one carries the API.
-static const char *const api_sign[] = {
-    [GW_API_DRV] = "cuInit", [GW_API_RT] = "cudaGetDevice", [GW_API_NCCL] = "ncclGetVersion"};
+static const char *const api_sign[GW_API_COUNT] = {[GW_API_DRV] = "cuInit",
+                                                   [GW_API_RT] = "cudaGetDevice",
+                                                   [GW_API_NCCL] = "ncclGetVersion",
+                                                   [GW_API_CUPTI] = "cuptiGetVersion"};
 
 static bool is_shim(const struct gw_elf *elf)
 {
@@ -323,7 +327,7 @@ void gw_forget_unloaded(void)
     // Whoever changes holds on for a moment only, unless a fork left it behind; then this is a child.
     for (unsigned tries = 0; !begin_change() && tries < 100000; tries++)
         ;
-    for (unsigned api = 0; api <= GW_API_NCCL; api++)
+    for (unsigned api = 0; api < GW_API_COUNT; api++)
         for (unsigned i = 0; i < CALLERS_MAX; i++)
             __atomic_store_n(&callers[api][i], 0, __ATOMIC_RELEASE);
     for (unsigned i = 0; i < SOURCES_MAX; i++) {
@@ -350,7 +354,7 @@ bool gw_address_is_api(const void *address)
 {
     struct place place = place_of(address);
 
-    for (unsigned api = 0; place.found && api < sizeof(api_stem) / sizeof(api_stem[0]); api++)
+    for (unsigned api = 0; place.found && api < GW_API_COUNT; api++)
         if (gw_elf_is(place.elf.path, api_stem[api]))
             return true;
     return false;

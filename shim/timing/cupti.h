@@ -5,8 +5,12 @@
  * driver call: there, on the program's thread, the id is entered into a table beside our call id (cupti_table.c). That
  * takes one callback a call; external correlation ids would take two calls, and two records more for each operation,
  * because CUPTI writes them only together with a record of the driver call. Being the one subscriber is also how a tool
- * claims CUPTI. A thread of our own asks for finished buffers (cupti.c), reads them (cupti_records.c) and puts their
- * times on CLOCK_MONOTONIC (cupti_clock.c).
+ * claims CUPTI. A thread of our own asks for finished buffers (cupti_drain.c), reads them (cupti_records.c) and puts
+ * their times on CLOCK_MONOTONIC (cupti_clock.c).
+ *
+ * CUPTI serves one tool at a time, and profilers ask for it once. So before a function by which the program begins to
+ * use it reaches CUPTI, what is complete is drained, the rest is thrown away and counted, and CUPTI is let go; the
+ * `events` backend takes over for the rest of the run.
  */
 #ifndef GW_SHIM_TIMING_CUPTI_H
 #define GW_SHIM_TIMING_CUPTI_H
@@ -66,6 +70,9 @@ struct gw_cupti {
     void *library, *subscriber;
 };
 
+// cupti.c: turns the kinds of activity off that it turned on.
+void gw_cupti_disable(const struct gw_cupti *cupti);
+
 // cupti_library.c: loads the library that suits the loaded runtime. Returns NULL, or why it cannot be used (static).
 const char *gw_cupti_load(struct gw_cupti *cupti);
 
@@ -86,6 +93,18 @@ bool gw_cupti_enter(const struct gw_cupti_entry *entry);
 bool gw_cupti_find(uint32_t correlation, uint8_t kind, struct gw_cupti_entry *ret_entry);
 // Marks the latest entry of that id seen. Returns whether it was not.
 bool gw_cupti_forget(uint32_t correlation);
+
+// cupti_drain.c: the thread. Returns whether it was made; *cupti must stay as it is.
+bool gw_cupti_drain_start(const struct gw_cupti *cupti);
+// Takes what is complete, waiting for a while for what is not, and ends the thread; with let_go gives CUPTI back
+// meanwhile. Says what went untimed. Returns false when it did not come to an end in time.
+bool gw_cupti_drain_end(bool let_go);
+void gw_cupti_ask(void); // looks at what there is now
+// Of operations, by the program's threads: one was entered (false: an older one had to give way for it), one was not
+// enqueued after all, one was enqueued when CUPTI was let go.
+void gw_cupti_entered(uint32_t device, bool kept);
+void gw_cupti_failed(void);
+void gw_cupti_missed(void);
 
 // cupti_clock.c, used by one thread at a time. Reads both clocks; returns 0 or CUPTI's error.
 int gw_cupti_clock_read(const struct gw_cupti *cupti);

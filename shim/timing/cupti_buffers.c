@@ -6,7 +6,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // held for a few instructions
 static struct gw_cupti_buffer *unused, *completed, **completed_tail = &completed;
-static unsigned made;
+static unsigned made, out;
 
 void gw_cupti_buffer_request(uint8_t **buffer, size_t *size, size_t *records_max)
 {
@@ -28,6 +28,8 @@ void gw_cupti_buffer_request(uint8_t **buffer, size_t *size, size_t *records_max
         if (one == MAP_FAILED)
             one = NULL;
     }
+    if (one)
+        __atomic_fetch_add(&out, 1, __ATOMIC_RELAXED);
     *buffer = one ? one->bytes : NULL;
     *size = one ? GW_CUPTI_BUFFER_BYTES : 0;
     *records_max = 0;
@@ -40,12 +42,18 @@ void gw_cupti_buffer_complete(void *context, uint32_t stream, uint8_t *buffer, s
     (void)context, (void)stream, (void)size;
     if (!buffer)
         return;
+    __atomic_fetch_sub(&out, 1, __ATOMIC_RELAXED);
     one->next = NULL;
     one->valid = valid;
     pthread_mutex_lock(&lock);
     *completed_tail = one;
     completed_tail = &one->next;
     pthread_mutex_unlock(&lock);
+}
+
+unsigned gw_cupti_buffers_out(void)
+{
+    return __atomic_load_n(&out, __ATOMIC_RELAXED);
 }
 
 struct gw_cupti_buffer *gw_cupti_buffers_take(void)

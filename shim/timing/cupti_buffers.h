@@ -22,4 +22,7 @@ void gw_cupti_buffer_complete(void *context, uint32_t stream, uint8_t *buffer, s
 struct gw_cupti_buffer *gw_cupti_buffers_take(void);
 void gw_cupti_buffer_free(struct gw_cupti_buffer *buffer);
 
+// How many CUPTI asked for and has not completed.
+unsigned gw_cupti_buffers_out(void);
+
 #endif

@@ -1,11 +1,9 @@
-// The poller: a thread that finds completed operations and emits their times. All signals are blocked in it; its CUDA
-// calls are made in relaxed capture mode, so that they are legal whatever the program's threads capture.
-#include <lttng/ust-thread.h>
-#include <signal.h>
+// The poller: a thread that finds completed operations and emits their times.
 #include <stdio.h>
 #include <string.h>
 
 #include "shim/timing/events.h"
+#include "shim/timing/worker.h"
 #include "shim/tracer/events.h"
 
 #define POLL_NS 1000000
@@ -13,10 +11,8 @@
 #define EVENT_RESOLUTION_NS 500u // documented for cuEventElapsedTime
 #define BLOCKED_MAX 16u
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t wake, passed;
-static pthread_t thread;
-static bool started, sleeping, stopping;
+static struct gw_worker worker = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static bool started, stopping;
 static unsigned paused;
 static uint64_t passes;
 static bool in_pass;
@@ -137,74 +133,44 @@ static void process(struct gw_pool *pool, const struct gw_driver *driver)
     __atomic_fetch_sub(&pending, done_count, __ATOMIC_RELAXED);
 }
 
-static void wait_for(pthread_cond_t *condition, uint64_t ns)
-{
-    uint64_t until = gw_now_ns() + ns;
-    struct timespec at = {.tv_sec = (time_t)(until / 1000000000u), .tv_nsec = (long)(until % 1000000000u)};
-
-    pthread_cond_timedwait(condition, &lock, &at);
-}
-
 static void *poll(void *unused)
 {
     const struct gw_driver *driver = gw_driver();
-    int mode = 2; // CU_STREAM_CAPTURE_MODE_RELAXED
 
     (void)unused;
-    pthread_setname_np(pthread_self(), "gw-timing");
-    lttng_ust_init_thread();
-    gw_tracer.host->thread()->busy = 1;
-    if (driver && driver->cuThreadExchangeStreamCaptureMode)
-        driver->cuThreadExchangeStreamCaptureMode(&mode);
-
-    pthread_mutex_lock(&lock);
+    gw_worker_enter();
+    pthread_mutex_lock(&worker.lock);
     while (!stopping) {
         if (!driver || paused || __atomic_load_n(&pending, __ATOMIC_SEQ_CST) == 0) {
             passes++;
-            pthread_cond_broadcast(&passed);
-            __atomic_store_n(&sleeping, true, __ATOMIC_SEQ_CST);
+            pthread_cond_broadcast(&worker.passed);
+            __atomic_store_n(&worker.sleeping, true, __ATOMIC_SEQ_CST);
             if (paused || __atomic_load_n(&pending, __ATOMIC_SEQ_CST) == 0)
-                pthread_cond_wait(&wake, &lock);
-            __atomic_store_n(&sleeping, false, __ATOMIC_SEQ_CST);
+                pthread_cond_wait(&worker.wake, &worker.lock);
+            __atomic_store_n(&worker.sleeping, false, __ATOMIC_SEQ_CST);
             continue;
         }
         in_pass = true;
-        pthread_mutex_unlock(&lock);
+        pthread_mutex_unlock(&worker.lock);
         for (unsigned i = 0; i < gw_pool_count(); i++)
             if (!__atomic_load_n(&gw_pools[i].dead, __ATOMIC_ACQUIRE))
                 process(&gw_pools[i], driver);
-        pthread_mutex_lock(&lock);
+        pthread_mutex_lock(&worker.lock);
         in_pass = false;
         passes++;
-        pthread_cond_broadcast(&passed);
+        pthread_cond_broadcast(&worker.passed);
         if (!stopping && !paused && __atomic_load_n(&pending, __ATOMIC_SEQ_CST) > 0)
-            wait_for(&wake, POLL_NS);
+            gw_worker_wait(&worker, &worker.wake, POLL_NS);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&worker.lock);
     return NULL;
 }
 
 bool gw_poller_start(void)
 {
-    const size_t stack_bytes = 256 * 1024;
-    pthread_condattr_t monotonic;
-    pthread_attr_t attributes;
-    sigset_t all, before;
-
     if (started)
         return true;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&wake, &monotonic);
-    pthread_cond_init(&passed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, stack_bytes);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    started = pthread_create(&thread, &attributes, poll, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
+    started = gw_worker_start(&worker, poll);
     if (!started)
         gw_coverage(GW_COVERAGE_DISABLED, "gpu timing", "no thread could be made for it");
     return started;
@@ -213,11 +179,7 @@ bool gw_poller_start(void)
 void gw_poller_pending(void)
 {
     __atomic_fetch_add(&pending, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&sleeping, __ATOMIC_SEQ_CST)) {
-        pthread_mutex_lock(&lock);
-        pthread_cond_signal(&wake);
-        pthread_mutex_unlock(&lock);
-    }
+    gw_worker_wake_sleeping(&worker);
 }
 
 // Called with the lock held: lets the poller look at everything twice, so that what was complete at the call is
@@ -227,8 +189,8 @@ static void flush(void)
     uint64_t enough = passes + 2, deadline_ns = gw_now_ns() + FLUSH_MAX_NS;
 
     while (passes < enough && __atomic_load_n(&pending, __ATOMIC_SEQ_CST) > 0 && gw_now_ns() < deadline_ns) {
-        pthread_cond_signal(&wake);
-        wait_for(&passed, POLL_NS);
+        pthread_cond_signal(&worker.wake);
+        gw_worker_wait(&worker, &worker.passed, POLL_NS);
     }
 }
 
@@ -239,24 +201,24 @@ void gw_poller_pause(void)
 
     if (!started)
         return;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&worker.lock);
     if (paused == 0)
         flush();
     __atomic_fetch_add(&paused, 1, __ATOMIC_RELAXED);
     while (in_pass && gw_now_ns() < deadline_ns)
-        wait_for(&passed, POLL_NS);
-    pthread_mutex_unlock(&lock);
+        gw_worker_wait(&worker, &worker.passed, POLL_NS);
+    pthread_mutex_unlock(&worker.lock);
 }
 
 void gw_poller_resume(void)
 {
     if (!started)
         return;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&worker.lock);
     if (paused > 0)
         __atomic_fetch_sub(&paused, 1, __ATOMIC_RELAXED);
-    pthread_cond_signal(&wake);
-    pthread_mutex_unlock(&lock);
+    pthread_cond_signal(&worker.wake);
+    pthread_mutex_unlock(&worker.lock);
 }
 
 void gw_poller_stop(uint64_t wait_ns)
@@ -264,16 +226,16 @@ void gw_poller_stop(uint64_t wait_ns)
     uint64_t deadline_ns = gw_now_ns() + wait_ns;
     char count[24];
 
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&worker.lock);
     while (__atomic_load_n(&pending, __ATOMIC_SEQ_CST) > 0 && gw_now_ns() < deadline_ns) {
-        pthread_cond_signal(&wake);
-        wait_for(&passed, POLL_NS);
+        pthread_cond_signal(&worker.wake);
+        gw_worker_wait(&worker, &worker.passed, POLL_NS);
     }
     stopping = true;
-    pthread_cond_signal(&wake);
+    pthread_cond_signal(&worker.wake);
     while (in_pass && gw_now_ns() < deadline_ns + wait_ns)
-        wait_for(&passed, POLL_NS);
-    pthread_mutex_unlock(&lock);
+        gw_worker_wait(&worker, &worker.passed, POLL_NS);
+    pthread_mutex_unlock(&worker.lock);
 
     uint64_t left = __atomic_load_n(&pending, __ATOMIC_RELAXED);
     if (left)

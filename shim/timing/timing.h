@@ -12,6 +12,8 @@
 struct gw_timing_ops {
     // NULL, or: just before the first context is made or retained; any thread, any number of times.
     void (*prepare)(void);
+    // NULL, or: just before a call of that name by which the program begins to use CUPTI; any number of times.
+    void (*give_way)(const char *function);
     // Just before the driver's call that puts an operation on a stream that is not capturing. Returns the operation, or
     // NULL when it is not to be timed.
     void *(*before)(const struct gw_stream *stream);
@@ -29,8 +31,9 @@ struct gw_timing_ops {
 // CUDA events round each operation (events.c). Starts nothing before the first operation.
 const struct gw_timing_ops *gw_timing_events_start(void);
 
-// CUPTI's activity records (cupti.c). Claims CUPTI at the first `prepare`; when that fails, gw_tracer.timing becomes
-// the backend above, and the coverage says why.
-const struct gw_timing_ops *gw_timing_cupti_start(void);
+// CUPTI's activity records (cupti.c). Claims CUPTI at the first `prepare`; when that fails, or when the program begins
+// to use CUPTI itself, the backend above takes over and the coverage says why. `asked`: it is the user's choice, so
+// that also its absence is said.
+const struct gw_timing_ops *gw_timing_cupti_start(bool asked);
 
 #endif

@@ -105,7 +105,7 @@ static int visit_library(struct dl_phdr_info *info, size_t size, void *data)
 
 void gw_process_notes(struct gw_thread *thread)
 {
-    static const char *const apis[] = {"driver", "runtime", "nccl"};
+    static const char *const apis[GW_API_COUNT] = {"driver", "runtime", "nccl", "cupti"};
     static const char *const roads[] = {"linked", "dlsym", "cuGetProcAddress"};
     const struct gw_notes *notes = gw_tracer.host->notes;
     uint32_t changes = __atomic_load_n(&notes->changes, __ATOMIC_ACQUIRE);
@@ -115,7 +115,7 @@ void gw_process_notes(struct gw_thread *thread)
         return;
     thread->notes_seen = changes;
     dl_iterate_phdr(visit_library, NULL);
-    for (unsigned bit = 0; bit < 9; bit++)
+    for (unsigned bit = 0; bit < 3 * GW_API_COUNT; bit++)
         if (notes->routes >> bit & 1 && !(routes_seen >> bit & 1)) {
             routes_seen |= 1u << bit;
             gw_coverage(GW_COVERAGE_ROUTE, apis[bit / 3], roads[bit % 3]);

@@ -161,6 +161,9 @@ bool gw_call_begin(struct gw_thread *thread, struct gw_call *call, unsigned func
         gw_tracer.timing->pause();
     else if (__builtin_expect(info->action == GW_ACTION_CONTEXT_NEW || info->action == GW_ACTION_CONTEXT_RETAIN, 0))
         prepare_timing();
+    else if (__builtin_expect(info->action == GW_ACTION_CUPTI_CLAIM, 0) && gw_tracer.timing &&
+             gw_tracer.timing->give_way)
+        gw_tracer.timing->give_way(gw_function_name(function));
     else if (__builtin_expect(info->action == GW_ACTION_CAPTURE_BEGIN, 0))
         __atomic_fetch_add(&gw_tracer.captures, 1, __ATOMIC_RELAXED);
 
@@ -229,6 +232,8 @@ static void act(struct gw_thread *thread, const struct gw_call *call, enum gw_ac
     case GW_ACTION_GROUP_START:
     case GW_ACTION_GROUP_END:
         gw_communicators_made(thread, action, words, result);
+        break;
+    case GW_ACTION_CUPTI_CLAIM:
         break;
     default:
         if (action != GW_ACTION_NONE && result == 0)
@@ -352,6 +357,11 @@ static void fill_info(void)
             gw_tracer.info[id].action = (uint8_t)actions[i].action;
             watched[id] = 1;
         }
+    for (unsigned id = 0; id < GW_FUNCTION_COUNT; id++)
+        if (gw_function_row(id)->api == GW_API_CUPTI) { // only functions that claim it have rows
+            gw_tracer.info[id].action = GW_ACTION_CUPTI_CLAIM;
+            watched[id] = 1;
+        }
 }
 
 __attribute__((visibility("default"))) const struct gw_sink *gw_tracer_start(const struct gw_host *host);
@@ -373,10 +383,10 @@ const struct gw_sink *gw_tracer_start(const struct gw_host *host)
     gw_tracer.hash = !hash || strcmp(hash, "sample") == 0 ? GW_HASH_SAMPLE
                      : strcmp(hash, "full") == 0          ? GW_HASH_FULL
                                                           : GW_HASH_OFF;
-    if (timing && strcmp(timing, "cupti") == 0)
-        gw_tracer.timing = gw_timing_cupti_start();
-    else if (!timing || strcmp(timing, "off") != 0)
+    if (timing && strcmp(timing, "events") == 0)
         gw_tracer.timing = gw_timing_events_start();
+    else if (!timing || strcmp(timing, "off") != 0)
+        gw_tracer.timing = gw_timing_cupti_start(timing && strcmp(timing, "cupti") == 0);
     fill_info();
     gw_fork_init();
     lttng_ust_init_thread();

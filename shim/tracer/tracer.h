@@ -42,6 +42,7 @@ enum gw_action {
     GW_ACTION_COMM_SHRINK,        // (communicator, excluded, count, out communicator)
     GW_ACTION_GROUP_START,
     GW_ACTION_GROUP_END,
+    GW_ACTION_CUPTI_CLAIM, // the program begins to use CUPTI
 };
 
 struct gw_info {

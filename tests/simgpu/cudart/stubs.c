@@ -23,6 +23,7 @@
 #define RT_STUB_NCCL_VOID(function, name)
 #define RT_STUB_NCCL_PTR(function, name)
 #define RT_STUB_NCCL_U64(function, name)
+#define RT_STUB_CUPTI_INT(function, name)
 
 #define GW_FN(api, symbol, base, version, stream_mode, ret, sig, kind, wait)                                           \
     RT_STUB_##api##_##ret(rt_stub_##symbol, #symbol)

@@ -10,6 +10,7 @@ typedef void function_type(void);
 #define GW_FN_DRV(symbol) extern function_type symbol##_address __asm__(#symbol);
 #define GW_FN_RT(symbol)
 #define GW_FN_NCCL(symbol)
+#define GW_FN_CUPTI(symbol)
 #include "shim/api/functions.def"
 #undef GW_FN
 #undef GW_FN_DRV
@@ -26,8 +27,10 @@ static struct row {
 #define GW_FN_DRV(symbol, base, version, mode) {#base, version, mode, symbol##_address},
 #undef GW_FN_RT
 #undef GW_FN_NCCL
+#undef GW_FN_CUPTI
 #define GW_FN_RT(symbol, base, version, mode)
 #define GW_FN_NCCL(symbol, base, version, mode)
+#define GW_FN_CUPTI(symbol, base, version, mode)
 #include "shim/api/functions.def"
 };
 

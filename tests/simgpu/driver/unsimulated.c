@@ -7,6 +7,7 @@
 #define GW_FN(api, symbol, base, version, mode, ret, sig, kind, wait) GW_FN_##api(symbol)
 #define GW_FN_RT(symbol)
 #define GW_FN_NCCL(symbol)
+#define GW_FN_CUPTI(symbol)
 #define GW_FN_DRV(symbol)                                                                                              \
     int symbol(void);                                                                                                  \
     __attribute__((weak, visibility("default"))) int symbol(void)                                                      \

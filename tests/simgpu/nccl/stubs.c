@@ -21,6 +21,7 @@ int entry_end(struct simgpu_call *call, int result);
 #define STUB_NCCL_PTR(symbol)
 #define STUB_NCCL_U64(symbol)
 // Other libraries' functions.
+#define STUB_CUPTI_INT(symbol)
 #define STUB_DRV_INT(symbol)
 #define STUB_DRV_VOID(symbol)
 #define STUB_DRV_PTR(symbol)
