@@ -5,6 +5,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The members of a bundle that hold the recording: as a folder, or of an imported trace as a database. */
+#define GW_BUNDLE_RUN "run"
+#define GW_BUNDLE_DATABASE "trace.sqlite"
+
 struct gw_archive;
 
 /* True when the name of path ends as an archive that can be written: .tar.zst, .tar.gz, .tar.xz or .tar. */

@@ -2,6 +2,11 @@
 
 #include "analyzer/cli/cli.h"
 #include "analyzer/cli/progress.h"
+#include "analyzer/cli/unpack.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct gw_model *gw_load_model(const char *command, const char *run, const char *step_regex, uint32_t step_every)
 {
@@ -10,7 +15,14 @@ struct gw_model *gw_load_model(const char *command, const char *run, const char 
     struct gw_error error = {""};
     struct gw_model_options options = {
         .progress = gw_cli_progress_begin(&progress, command), .step_regex = step_regex, .step_every = step_every};
-    int status = gw_model_build(run, &options, &model, &error);
+    struct gw_unpacked unpacked = {0};
+    int status = gw_is_bundle(run) ? gw_unpack(run, &unpacked, &error) : 0;
+    status = status ? status : gw_model_build(unpacked.run ? unpacked.run : run, &options, &model, &error);
+    if (!status && unpacked.run) {
+        free(model->run.path);
+        model->run.path = strdup(run);
+    }
+    gw_unpacked_release(&unpacked);
     gw_cli_progress_end(&progress);
     if (status != 0) {
         gw_complain(command, "%s", error.text);
@@ -25,5 +37,18 @@ error_t gw_take_step_every(const struct argp_state *state, const char *text, uin
     if (gw_parse_size(text, &number) != 0 || number == 0 || number > UINT32_MAX)
         return gw_usage_error(state, "--step-every needs a number from 1 on, not '%s'", text);
     *ret_every = (uint32_t)number;
+    return 0;
+}
+
+error_t gw_take_steps(const struct argp_state *state, const char *text, uint32_t *ret_first, uint32_t *ret_last)
+{
+    char *dots = NULL, *end = NULL;
+    unsigned long long first = strtoull(text, &dots, 10), last = 0;
+    if (isdigit((unsigned char)*text) && strncmp(dots, "..", 2) == 0 && isdigit((unsigned char)dots[2]))
+        last = strtoull(dots + 2, &end, 10);
+    if (!end || *end || first > last || last >= UINT32_MAX)
+        return gw_usage_error(state, "--steps needs FROM..TO with whole numbers that rise, not '%s'", text);
+    *ret_first = (uint32_t)first;
+    *ret_last = (uint32_t)last;
     return 0;
 }

@@ -6,11 +6,14 @@
 
 #include "analyzer/model/build.h"
 
-/* Reads a run, with progress on a terminal. step_regex and step_every as in gw_model_options. Returns the model, which
- * the caller destroys, or NULL after complaining in the name of command. */
+/* Reads a run or what is in a bundle, with progress on a terminal. step_regex and step_every as in gw_model_options.
+ * Returns the model, which the caller destroys, or NULL after complaining in the name of command. */
 struct gw_model *gw_load_model(const char *command, const char *run, const char *step_regex, uint32_t step_every);
 
 /* The value of --step-every. Returns 0 or what gw_usage_error returns. */
 error_t gw_take_step_every(const struct argp_state *state, const char *text, uint32_t *ret_every);
+
+/* The value of --steps: two numbers A..B, A not above B and B below UINT32_MAX. Returns likewise. */
+error_t gw_take_steps(const struct argp_state *state, const char *text, uint32_t *ret_first, uint32_t *ret_last);
 
 #endif

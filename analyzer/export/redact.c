@@ -4,12 +4,14 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <glib.h>
 #include <jansson.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#define ENDING_LENGTH 5u
 #define TELLING_LENGTH 6u /* a shorter word may stand in any text for other reasons */
 
 enum kind { KIND_USER, KIND_HOST, KIND_DIR, KIND_ARG, KIND_VALUE, KIND_UUID };
@@ -117,8 +119,9 @@ static size_t match(const struct gw_redactor *self, const char *text, size_t at,
     return longest;
 }
 
-/* Length of the folder of an absolute path at text[at], 0 when there is none that needs to be hidden. */
-static size_t folder_length(const char *text, size_t at)
+/* Length of the folder of an absolute path at text[at], 0 when there is none that needs to be hidden; and of the name
+ * of the file behind its last slash. */
+static size_t folder_length(const char *text, size_t at, size_t *ret_file_length)
 {
     size_t end = at, slash = at;
     if (text[at] != '/' || (at && !isspace((unsigned char)text[at - 1]) && !strchr("=:\"'`(,;[<|", text[at - 1])))
@@ -134,7 +137,25 @@ static size_t folder_length(const char *text, size_t at)
         if (strncmp(text + at, system_folders[i], length) == 0 && strchr("/-.", text[at + length]))
             return 0;
     }
+    *ret_file_length = end - slash - 1;
     return slash - at;
+}
+
+/* The same name always gives the same hash, in this bundle and in others. NULL: no memory. */
+static char *hash_of(const char *word, const char *name, const char *ending)
+{
+    char *sum = g_compute_checksum_for_string(G_CHECKSUM_SHA256, name, -1), *text = NULL;
+    if (asprintf(&text, "%s_%.12s%s", word, sum, ending) < 0)
+        text = NULL;
+    g_free(sum);
+    return text;
+}
+
+/* A file's name hashed, but for its ending. NULL: no memory. */
+static char *hash_file(const char *name)
+{
+    const char *library = strstr(name, ".so"), *dot = strrchr(name, '.');
+    return hash_of("file", name, library ? library : dot && strlen(dot) <= ENDING_LENGTH ? dot : "");
 }
 
 char *gw_redact_text(struct gw_redactor *self, const char *text)
@@ -145,19 +166,29 @@ char *gw_redact_text(struct gw_redactor *self, const char *text)
     bool failed = !out;
     for (size_t at = 0; !failed && text[at];) {
         const char *placeholder = NULL;
-        size_t folder = folder_length(text, at), length = match(self, text, at, &placeholder);
+        char *file = NULL;
+        size_t file_length = 0, folder = folder_length(text, at, &file_length);
+        size_t length = match(self, text, at, &placeholder);
         if (folder > length) {
             char *secret = strndup(text + at, folder);
             placeholder = secret ? replace(self, KIND_DIR, secret, false) : NULL;
             free(secret);
             failed = !placeholder;
             length = folder;
+            if (self->hash_names && file_length && !failed) {
+                char *name = strndup(text + at + folder + 1, file_length);
+                file = name ? hash_file(name) : NULL;
+                failed = !file;
+                length += file_length + 1;
+                free(name);
+            }
         }
         if (length && !failed)
-            fputs(placeholder, out);
+            fprintf(out, "%s%s%s", placeholder, file ? "/" : "", file ? file : "");
         else if (!failed)
             fputc(text[at], out);
         at += length ? length : 1;
+        free(file);
     }
     if (out && fclose(out) != 0)
         failed = true;
@@ -180,28 +211,38 @@ static int set(char **field, char *text)
     return 0;
 }
 
-static int redact_field(struct gw_redactor *self, char **field)
+static int redact_text(struct gw_redactor *self, char **field)
 {
-    return *field ? set(field, gw_redact_text(self, *field)) : 0;
+    return set(field, gw_redact_text(self, *field));
+}
+
+/* NCCL's kernels keep their names, which everybody knows: they tell communication from computing. */
+static int redact_name(struct gw_redactor *self, char **field)
+{
+    bool is_hashed = self->hash_names && **field && strncmp(*field, "nccl", 4) != 0;
+    return is_hashed ? set(field, hash_of("name", *field, "")) : redact_text(self, field);
 }
 
 static int replace_field(struct gw_redactor *self, enum kind kind, char **field, bool everywhere)
 {
-    const char *placeholder = *field && **field ? replace(self, kind, *field, everywhere) : "";
-    return *field ? set(field, placeholder ? strdup(placeholder) : NULL) : 0;
+    const char *placeholder = **field ? replace(self, kind, *field, everywhere) : "";
+    return set(field, placeholder ? strdup(placeholder) : NULL);
 }
 
 /* The name of a program without its folder, unless that is the system's. */
 static int keep_base_name(struct gw_redactor *self, char **field)
 {
-    char *slash = *field ? strrchr(*field, '/') : NULL;
+    char *slash = strrchr(*field, '/');
+    if (!slash && self->hash_names)
+        return set(field, hash_file(*field));
     if (!slash || **field == '/')
-        return redact_field(self, field);
+        return redact_text(self, field);
     *slash = '\0';
     const char *folder = replace(self, KIND_DIR, *field, false);
-    char *text = NULL;
-    if (!folder || asprintf(&text, "%s/%s", folder, slash + 1) < 0)
-        return -ENOMEM;
+    char *file = self->hash_names ? hash_file(slash + 1) : strdup(slash + 1), *text = NULL;
+    if (!folder || !file || asprintf(&text, "%s/%s", folder, file) < 0)
+        text = NULL;
+    free(file);
     return set(field, text);
 }
 
@@ -261,7 +302,7 @@ static bool is_harmless(const char *name, const char *value)
 
 static int redact_environment(struct gw_redactor *self, char **field)
 {
-    json_t *variables = *field ? json_loads(*field, 0, NULL) : NULL, *value;
+    json_t *variables = json_loads(*field, 0, NULL), *value;
     const char *name;
     int status = 0;
     json_object_foreach(variables, name, value)
@@ -273,7 +314,7 @@ static int redact_environment(struct gw_redactor *self, char **field)
         if (!placeholder || json_object_set_new(variables, name, json_string(placeholder)))
             status = -ENOMEM;
     }
-    if (*field && !status)
+    if (!status)
         status = set(field, variables ? json_dumps(variables, JSON_COMPACT) : strdup("{}"));
     json_decref(variables);
     return status;
@@ -284,8 +325,8 @@ static int redact_lines(struct gw_redactor *self, char **field)
 {
     char *result = NULL, *rest = *field, *line;
     size_t size = 0;
-    FILE *out = *field ? open_memstream(&result, &size) : NULL;
-    bool failed = *field && !out;
+    FILE *out = open_memstream(&result, &size);
+    bool failed = !out;
     while (!failed && (line = strsep(&rest, "\n"))) {
         char *value = strchr(line, '=');
         if (!value)
@@ -302,7 +343,34 @@ static int redact_lines(struct gw_redactor *self, char **field)
         free(result);
         return -ENOMEM;
     }
-    return *field ? set(field, result) : 0;
+    return set(field, result);
+}
+
+static int redact_command(struct gw_redactor *self, char **field)
+{
+    (void)self;
+    return set(field, strdup("{arguments}"));
+}
+
+static int redact_host(struct gw_redactor *self, char **field)
+{
+    return replace_field(self, KIND_HOST, field, true);
+}
+
+static int redact_serial(struct gw_redactor *self, char **field)
+{
+    return replace_field(self, KIND_UUID, field, true);
+}
+
+int gw_redact_field(struct gw_redactor *self, enum gw_private what, char **field)
+{
+    static int (*const functions[])(struct gw_redactor *, char **) = {
+        [GW_PRIVATE_TEXT] = redact_text,       [GW_PRIVATE_NAME] = redact_name,
+        [GW_PRIVATE_PROGRAM] = keep_base_name, [GW_PRIVATE_ARGUMENT] = redact_argument,
+        [GW_PRIVATE_COMMAND] = redact_command, [GW_PRIVATE_HOST] = redact_host,
+        [GW_PRIVATE_LINES] = redact_lines,     [GW_PRIVATE_VARIABLES] = redact_environment,
+        [GW_PRIVATE_SERIAL] = redact_serial};
+    return *field ? functions[what](self, field) : 0;
 }
 
 static int redact_processes(struct gw_redactor *self, struct gw_model *model)
@@ -310,44 +378,44 @@ static int redact_processes(struct gw_redactor *self, struct gw_model *model)
     int status = 0;
     for (size_t i = 0; i < model->processes_count && !status; i++) {
         struct gw_process *process = &model->processes[i];
-        status = keep_base_name(self, &process->exe);
-        if (!status && process->command) { /* a text in which arguments cannot be told apart */
-            const char *base = process->exe ? strrchr(process->exe, '/') : NULL;
-            char *text = NULL;
-            status = asprintf(&text, "%s {arguments}", base ? base + 1 : "program") < 0 ? -ENOMEM
-                                                                                        : set(&process->command, text);
-        }
-        status = status ? status : replace_field(self, KIND_HOST, &process->host, true);
-        status = status ? status : redact_lines(self, &process->environment);
+        status = gw_redact_field(self, GW_PRIVATE_PROGRAM, &process->exe);
+        status = status ? status : gw_redact_field(self, GW_PRIVATE_COMMAND, &process->command);
+        status = status ? status : gw_redact_field(self, GW_PRIVATE_HOST, &process->host);
+        status = status ? status : gw_redact_field(self, GW_PRIVATE_LINES, &process->environment);
     }
     return status;
 }
 
+/* What the recorder wrote of the run. */
+static int redact_run(struct gw_redactor *self, struct gw_run_info *run)
+{
+    int status = gw_redact_field(self, GW_PRIVATE_HOST, &run->host);
+    for (size_t i = 0; run->command && run->command[i] && !status; i++)
+        status = gw_redact_field(self, i ? GW_PRIVATE_ARGUMENT : GW_PRIVATE_PROGRAM, &run->command[i]);
+    status = status ? status : gw_redact_field(self, GW_PRIVATE_VARIABLES, &run->environment_json);
+    status = status ? status : gw_redact_field(self, GW_PRIVATE_TEXT, &run->versions_json);
+    return !status && run->path ? set(&run->path, strdup("run")) : status;
+}
+
 int gw_redact_model(struct gw_model *model, struct gw_redactor *self)
 {
-    struct gw_run_info *run = &model->run;
-    *self = (struct gw_redactor){0};
     int status = learn_person(self);
     for (size_t i = 0; i < model->processes_count && !status; i++)
         status = learn_user_of(self, model->processes[i].exe);
-    status = status ? status : replace_field(self, KIND_HOST, &run->host, true);
-    for (size_t i = 0; run->command && run->command[i] && !status; i++)
-        status = i ? redact_argument(self, &run->command[i]) : keep_base_name(self, &run->command[i]);
-    status = status ? status : redact_environment(self, &run->environment_json);
+    status = status ? status : redact_run(self, &model->run);
     status = status ? status : redact_processes(self, model);
-    status = status ? status : redact_field(self, &run->versions_json);
-    if (!status && run->path)
-        status = set(&run->path, strdup("run"));
+    for (size_t i = 0; model->run.problems && model->run.problems[i] && !status; i++)
+        status = gw_redact_field(self, GW_PRIVATE_TEXT, &model->run.problems[i]);
     for (size_t i = 0; i < model->threads_count && !status; i++)
-        status = redact_field(self, &model->threads[i].name);
+        status = gw_redact_field(self, GW_PRIVATE_NAME, &model->threads[i].name);
     for (size_t i = 0; i < model->devices_count && !status; i++)
-        status = replace_field(self, KIND_UUID, &model->devices[i].uuid, true);
+        status = gw_redact_field(self, GW_PRIVATE_SERIAL, &model->devices[i].uuid);
     for (size_t i = 0; i < model->coverages_count && !status; i++) {
-        status = redact_field(self, &model->coverages[i].name);
-        status = status ? status : redact_field(self, &model->coverages[i].detail);
+        status = gw_redact_field(self, GW_PRIVATE_TEXT, &model->coverages[i].name);
+        status = status ? status : gw_redact_field(self, GW_PRIVATE_TEXT, &model->coverages[i].detail);
     }
     for (size_t i = 0; i < model->names_count && !status; i++)
-        status = redact_field(self, &model->names[i]);
+        status = gw_redact_field(self, GW_PRIVATE_NAME, &model->names[i]);
     return status;
 }
 
