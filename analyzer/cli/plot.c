@@ -2,6 +2,7 @@
 #include "analyzer/cli/verbs.h"
 
 #include "analyzer/cli/cli.h"
+#include "analyzer/cli/load.h"
 #include "analyzer/model/build.h"
 #include "analyzer/verdicts/verdicts.h"
 #include "plots/plots.h"
@@ -201,16 +202,14 @@ int gw_verb_plot(int argc, char **argv)
     struct gw_model *model = NULL;
     struct gw_budget *budget = NULL;
     struct gw_verdicts *verdicts = NULL;
-    struct gw_error error = {""};
     int status = gw_parse_options(&argp, argc, argv, 0, &arguments);
 
     if (status)
         return status;
     status = GW_EXIT_FAILURE;
-    if (gw_model_build(arguments.run, NULL, &model, &error) != 0) {
-        gw_complain(argv[0], "%s", error.text);
+    model = gw_load_model(argv[0], arguments.run, NULL, 0);
+    if (!model)
         goto end;
-    }
     if (gw_budget_create(model, &budget) != 0 || gw_verdicts_create(model, budget, &verdicts) != 0) {
         gw_complain(argv[0], "there is not enough memory for the run %s", arguments.run);
         goto end;
