@@ -146,11 +146,6 @@ static int write_functions(const char *dir)
     return 0;
 }
 
-static const char *timing(const struct recording *recording)
-{
-    return strcmp(recording->options.gpu_timing, "auto") == 0 ? "events" : recording->options.gpu_timing;
-}
-
 static bool has_windows(const struct recording *recording)
 {
     const struct gw_schedule_settings *settings = &recording->options.schedule;
@@ -161,7 +156,7 @@ static int write_start(struct recording *recording)
 {
     struct gw_run_settings settings = {
         .command = recording->options.command,
-        .gpu_timing = timing(recording),
+        .gpu_timing = recording->options.gpu_timing,
         .hash = recording->options.hash,
         .simulated = recording->options.simulated,
         .simgpu_config = recording->simgpu_config,
@@ -269,7 +264,7 @@ static int set_environment(const struct recording *recording)
     result |= put_in_front("LD_PRELOAD", recording->paths.shim);
     result |= setenv("LTTNG_HOME", gw_session_home(recording->session), 1);
     result |= setenv("GPUWITNESS_RUN_DIR", recording->dir.path, 1);
-    result |= setenv("GPUWITNESS_GPU_TIMING", timing(recording), 1);
+    result |= setenv("GPUWITNESS_GPU_TIMING", recording->options.gpu_timing, 1);
     result |= setenv("GPUWITNESS_HASH", recording->options.hash, 1);
     return result;
 }

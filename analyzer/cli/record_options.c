@@ -28,8 +28,7 @@ static const struct argp_option options[] = {
      "Run on the simulated GPU instead of the machine's; CONFIG is a file, see `gpuwitness demo --simgpu-help`.", 0},
     {"gpu-timing", KEY_GPU_TIMING, "auto|cupti|events|off", 0,
      "How the GPU's times are taken: by CUDA events round each operation (events), by CUPTI's records (cupti), or not "
-     "at "
-     "all (off). Default: auto, which is events.",
+     "at all (off). Default: auto, which is cupti where it is found, free and permitted, else events.",
      0},
     {"hash", KEY_HASH, "off|sample|full", 0,
      "How much of each copy from the host is hashed, to find what is uploaded again. Default: sample.", 0},

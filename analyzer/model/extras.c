@@ -58,7 +58,8 @@ static int add_clock(struct gw_builder *builder, size_t input, const uint64_t *w
     device->timing_floor_ns = floor_ns > device->timing_floor_ns ? floor_ns : device->timing_floor_ns;
     device->clock_error_ns = error_ns > device->clock_error_ns ? error_ns : device->clock_error_ns;
     enum gw_timing_backend backend = (enum gw_timing_backend)words[GW_ARG_gpu_clock_backend];
-    model->timing = backend > model->timing ? backend : model->timing;
+    /* Of several in a run the least exact one counts. */
+    model->timing = model->timing == GW_TIMING_OFF || backend < model->timing ? backend : model->timing;
     return 0;
 }
 

@@ -19,7 +19,7 @@ fail() {
 }
 
 export TRAIN_LOOP_STEPS="$folder/steps.txt"
-"$build/bin/gpuwitness" record -q --gpu-timing="${TIMING:-auto}" --simgpu="$folder/simgpu.conf" -o "$folder/run" -- "$program" \
+"$build/bin/gpuwitness" record -q --gpu-timing="${TIMING:-events}" --simgpu="$folder/simgpu.conf" -o "$folder/run" -- "$program" \
     > "$folder/program.out" 2> "$folder/program.err" || fail "recording returned $?"
 "$build/bin/gpuwitness" export --format csv -o "$folder/csv" "$folder/run" || fail "export returned $?"
 if [ -s "$folder/steps.txt" ]; then

@@ -206,7 +206,7 @@ class Surroundings(Recorded):
                                    b"GPUWITNESS_HASH"})
         values = dict(entry.split(b"=", 1) for entry in seen if b"=" in entry)
         self.assertEqual(values[b"GPUWITNESS_RUN_DIR"].decode(), str(self.run_dir.resolve()))
-        self.assertEqual(values[b"GPUWITNESS_GPU_TIMING"], b"events")
+        self.assertEqual(values[b"GPUWITNESS_GPU_TIMING"], b"auto")
 
     def test_preload_of_the_user_stays(self):
         environment = {**os.environ, "LD_PRELOAD": "libc.so.6", "ASAN_OPTIONS": "verify_asan_link_order=0"}
