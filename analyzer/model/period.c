@@ -150,6 +150,7 @@ static void add_unit(const struct gw_sequence *sequence, const size_t *bounds, s
 #undef NUMBER
 }
 
+/* What sets apart the parts of outer units that have `parts` of them, or of all with more than one when parts is 0. */
 static int find_remainder(const struct gw_sequence *sequence, const struct judged *outer, const struct judged *inner,
                           size_t parts, uint8_t traits, bool lanes, struct remainder *ret_remainder)
 {
@@ -157,26 +158,19 @@ static int find_remainder(const struct gw_sequence *sequence, const struct judge
     size_t units = outer->count - 1, sampled = 0, step = units / SAMPLED_UNITS + 1;
     uint32_t *integers = calloc(numbers * 5, sizeof(*integers));
     double *sums = calloc(numbers * 2, sizeof(*sums));
-    size_t *bounds = malloc((parts + 1) * sizeof(*bounds));
-    int status = integers && sums && bounds ? 0 : -ENOMEM;
+    int status = integers && sums ? 0 : -ENOMEM;
     struct remainder_work work = {
         integers, integers + numbers, integers + numbers * 2, integers + numbers * 3, integers + numbers * 4,
         sums,     sums + numbers};
     for (size_t u = 0; u < units && !status; u += step) {
         size_t first = outer->positions[u], last = outer->positions[u + 1];
-        size_t inner_first = first_at(inner, first);
-        if (parts_within(inner, first, last) != parts) {
-            continue;
-        }
-        if (inner_first + parts >= inner->count) {
-            continue;
-        }
+        size_t inner_first = first_at(inner, first), within = parts_within(inner, first, last);
+        bool wanted = parts ? within == parts : within > 1;
         /* From the first inner mark to that of the next outer unit: all parts are whole then. */
-        for (size_t part = 0; part <= parts; part++) {
-            bounds[part] = inner->positions[inner_first + part];
+        if (wanted && inner_first + within < inner->count) {
+            add_unit(sequence, inner->positions + inner_first, within, traits, lanes, &work);
+            sampled++;
         }
-        add_unit(sequence, bounds, parts, traits, lanes, &work);
-        sampled++;
     }
     struct remainder remainder = {0, 0};
     for (size_t n = 0; n < numbers && sampled && !status; n++) {
@@ -189,7 +183,6 @@ static int find_remainder(const struct gw_sequence *sequence, const struct judge
     }
     free(integers);
     free(sums);
-    free(bounds);
     if (!status) {
         *ret_remainder = remainder;
     }
@@ -256,42 +249,57 @@ static int is_piece(const struct gw_sequence *sequence, const struct judged *out
     return status;
 }
 
-/* Whether the outer unit is nothing but several inner ones: then the inner one is the step. Operations that come once
- * for all parts (an optimizer) make the outer one the step; a log line or a checkpoint (copies, waits) does not, unless
- * the parts never meet the host, as layers do. */
-static int is_repetition(const struct gw_sequence *sequence, const struct judged *outer, const struct judged *inner,
-                         bool *ret_repetition)
+/* How many inner units a typical outer one has: the median of those that are not unusually short or long. */
+static size_t typical_parts(const struct judged *outer, const struct judged *inner, bool *ret_agreeing)
 {
-    size_t parts_of[SAMPLED_UNITS], sampled = 0, units = outer->count - 1;
+    size_t parts_of[SAMPLED_UNITS], sampled = 0, agreeing = 0, units = outer->count - 1;
     size_t step = units / SAMPLED_UNITS + 1;
     for (size_t u = 0; u < units; u += step) {
-        parts_of[sampled++] = parts_within(inner, outer->positions[u], outer->positions[u + 1]);
+        double length = (double)(outer->positions[u + 1] - outer->positions[u]);
+        if (length * UNUSUAL >= outer->period && length <= outer->period * UNUSUAL) {
+            parts_of[sampled++] = parts_within(inner, outer->positions[u], outer->positions[u + 1]);
+        }
+    }
+    if (!sampled) {
+        return 0;
     }
     qsort(parts_of, sampled, sizeof(*parts_of), compare_sizes);
-    size_t parts = parts_of[sampled / 2], agreeing = 0;
+    size_t parts = parts_of[sampled / 2];
     for (size_t i = 0; i < sampled; i++) {
         agreeing += parts_of[i] == parts;
     }
+    *ret_agreeing = agreeing * 5 >= sampled * 4;
+    return parts;
+}
+
+/* Whether the outer unit is nothing but several inner ones: then the inner one is the step. Operations that come once
+ * for all parts (an optimizer) make the outer one the step; a log line or a checkpoint (copies, waits) does not, unless
+ * the parts never meet the host, as layers do. Silences with now more, now fewer parts between them are the machine's
+ * doing. */
+static int is_repetition(const struct gw_sequence *sequence, const struct judged *outer, const struct judged *inner,
+                         bool *ret_repetition)
+{
+    bool agreeing = false, by_silence = outer->mark.kind == GW_MARK_AFTER_GAP, piece = false;
+    size_t parts = typical_parts(outer, inner, &agreeing);
     *ret_repetition = false;
-    if (parts < 2 || (!inner->host && agreeing * 5 < sampled * 4)) {
+    if (parts < 2 || (!inner->host && !agreeing && !by_silence)) {
         return 0;
     }
-    bool piece = false;
     int status = is_piece(sequence, outer, inner, &piece);
     if (status || piece) {
         return status;
     }
-    if (inner->host && (parts > PARTS_MAX || agreeing * 5 < sampled * 4)) {
+    if (inner->host && (parts > PARTS_MAX || !agreeing)) {
         *ret_repetition = true;
         return 0;
     }
     struct remainder rest;
-    status = find_remainder(sequence, outer, inner, parts, GW_TRAIT_KERNEL, false, &rest);
+    status = find_remainder(sequence, outer, inner, agreeing ? parts : 0, GW_TRAIT_KERNEL, false, &rest);
     if (status || rest.extra > rest.uneven) {
         return status;
     }
-    if (!inner->host) {
-        if (outer->host || outer->mark.kind == GW_MARK_AFTER_GAP) {
+    if (!inner->host && agreeing) {
+        if (outer->host || by_silence) {
             return 0;
         }
         status = find_remainder(sequence, outer, inner, parts, GW_TRAIT_KERNEL, true, &rest);

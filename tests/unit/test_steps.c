@@ -226,6 +226,32 @@ static void test_accumulation_with_fused_optimizer(void **state)
     expect_truth(play, 0.8);
 }
 
+/* Now and then another program takes the CPU, for a while in several pieces. */
+static void test_interrupted(void **state)
+{
+    (void)state;
+    for (uint32_t seed = 0; seed < 4000; seed++) {
+        struct play *play = begin_play();
+        uint32_t burst = 0;
+        play->random += seed * 2654435761u;
+        for (int i = 0; i < 40; i++) {
+            play_text(play, "|");
+            for (const char *letter = "ffffbbbb"; *letter; letter++) {
+                burst = burst ? burst - 1 : dice(play, 40 + seed % 400) == 0 ? 1 + dice(play, 9) : 0;
+                play->now_ns += burst && dice(play, 2) ? PAUSE_NS : 0;
+                add_event(play, *letter, 0);
+            }
+        }
+        /* Nothing but its kernels tells where this loop begins: one step may be cut in two, at both ends of the run. */
+        struct found found;
+        find(play, &found);
+        assert_true(found.found);
+        assert_in_range(found.count, play->truth_count - 1, play->truth_count);
+        free(found.ranges);
+        end_play(play);
+    }
+}
+
 static void test_equal_halves_divided_by_a_wait(void **state)
 {
     (void)state;
@@ -431,6 +457,7 @@ int main(void)
         cmocka_unit_test(test_decode_of_many_equal_layers),
         cmocka_unit_test(test_accumulation),
         cmocka_unit_test(test_accumulation_with_fused_optimizer),
+        cmocka_unit_test(test_interrupted),
         cmocka_unit_test(test_equal_halves_divided_by_a_wait),
         cmocka_unit_test(test_equal_halves_divided_by_a_pause),
         cmocka_unit_test(test_equal_halves_that_nothing_divides),
