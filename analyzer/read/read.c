@@ -6,21 +6,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/read/packet_view.h"
 #include "analyzer/read/stream_graph.h"
 #include "analyzer/read/trace_files.h"
 
 #define THREADS_MAX 64
 
+/* A part of a file that takes about a tenth of a second to read: smaller ones would not be worth a graph. */
+#define PART_LEAST_BYTES (16u << 20)
+/* Parts for each thread, so that none has to wait long for the others at the end. */
+#define PARTS_A_THREAD 3u
+
+/* A stream, or a range of its packets. */
 struct task {
     const struct gw_trace_directory *directory;
-    uint64_t port;
+    uint64_t port;                /* of the directory; of a view it is the only one */
+    char *view_path;              /* owned; NULL: the whole stream is read from the directory */
+    struct gw_packet_range range; /* no file: not known, for it cannot be told from the port */
+    uint64_t size_bytes;
     struct gw_record_stream *stream;
 };
 
 struct pool {
     pthread_mutex_t lock; /* everything below, and creating and destroying graphs */
     struct task *tasks;
-    size_t task_count, next_task;
+    size_t task_count, task_capacity;
+    struct task **order; /* largest first */
+    size_t next_task;
     const struct gw_read_progress *progress;
     uint64_t done_bytes, total_bytes;
     struct gw_records *records;
@@ -31,39 +43,24 @@ struct pool {
 /* What one running graph tells of its packets. */
 struct packet_counter {
     struct pool *pool;
-    const struct gw_stream_file *file; /* NULL when the graph's file is not known */
+    const struct gw_packet_range *range;
     size_t packets;
 };
 
 static void packet_done(void *user)
 {
     struct packet_counter *counter = user;
+    const struct gw_packet_range *range = counter->range;
     struct pool *pool = counter->pool;
-    if (!counter->file || counter->packets >= counter->file->packet_count) {
+    if (counter->packets >= range->count) {
         return;
     }
     pthread_mutex_lock(&pool->lock);
-    pool->done_bytes += counter->file->packet_bytes[counter->packets++];
+    pool->done_bytes += range->file->packets[range->first + counter->packets++].size_bytes;
     if (pool->progress && pool->progress->update) {
         pool->progress->update(pool->progress->user, pool->done_bytes, pool->total_bytes);
     }
     pthread_mutex_unlock(&pool->lock);
-}
-
-static const struct gw_stream_file *find_file(const struct gw_trace_directory *directory,
-                                              const struct gw_stream_graph *graph)
-{
-    uint64_t class_id, instance_id;
-    if (!gw_stream_graph_identity(graph, &class_id, &instance_id)) {
-        return NULL;
-    }
-    for (size_t i = 0; i < directory->file_count; i++) {
-        const struct gw_stream_file *file = &directory->files[i];
-        if (file->packet_count && file->class_id == class_id && file->instance_id == instance_id) {
-            return file;
-        }
-    }
-    return NULL;
 }
 
 static void *work(void *argument)
@@ -71,16 +68,16 @@ static void *work(void *argument)
     struct pool *pool = argument;
     pthread_mutex_lock(&pool->lock);
     while (!pool->status && pool->next_task < pool->task_count) {
-        struct task *task = &pool->tasks[pool->next_task++];
-        struct packet_counter counter = {.pool = pool};
+        struct task *task = pool->order[pool->next_task++];
+        struct packet_counter counter = {.pool = pool, .range = &task->range};
         struct gw_stream_graph *graph = NULL;
         struct gw_error error = {""};
         uint64_t skipped = 0;
         int64_t offset = 0;
-        int status = gw_stream_graph_create(task->directory->repaired_path, task->port, task->stream, packet_done,
-                                            &counter, &graph, &error);
+        int status =
+            gw_stream_graph_create(task->view_path ? task->view_path : task->directory->repaired_path, task->port,
+                                   task->range.first > 0, task->stream, packet_done, &counter, &graph, &error);
         if (!status) {
-            counter.file = find_file(task->directory, graph);
             pthread_mutex_unlock(&pool->lock);
             status = gw_stream_graph_run(graph, &skipped, &offset, &error);
             pthread_mutex_lock(&pool->lock);
@@ -121,27 +118,126 @@ static void run_pool(struct pool *pool)
     }
 }
 
+static int add_task(struct pool *pool, const struct task *task)
+{
+    if (pool->task_count == pool->task_capacity) {
+        size_t capacity = pool->task_capacity ? pool->task_capacity * 2 : 16;
+        struct task *grown = realloc(pool->tasks, capacity * sizeof(*grown));
+        if (!grown) {
+            return -ENOMEM;
+        }
+        pool->tasks = grown;
+        pool->task_capacity = capacity;
+    }
+    pool->tasks[pool->task_count++] = *task;
+    return 0;
+}
+
+/* The file that holds a stream, NULL when none or several do. */
+static const struct gw_stream_file *find_file(const struct gw_trace_directory *directory,
+                                              const struct gw_stream_identity *identity)
+{
+    const struct gw_stream_file *found = NULL;
+    for (size_t i = 0; i < directory->file_count && identity->known; i++) {
+        const struct gw_stream_file *file = &directory->files[i];
+        if (!file->packet_count || file->class_id != identity->class_id || file->instance_id != identity->instance_id) {
+            continue;
+        }
+        if (found) {
+            return NULL;
+        }
+        found = file;
+    }
+    return found;
+}
+
+/* Views of a stream's parts; all or none, since a packet must be read once. */
+static int add_parts(struct pool *pool, const struct task *whole, const struct gw_packet_range *ranges, size_t count)
+{
+    size_t before = pool->task_count;
+    int status = 0;
+    for (size_t i = 0; i < count && !status; i++) {
+        struct task part = {
+            .directory = whole->directory, .range = ranges[i], .size_bytes = gw_packet_range_bytes(&ranges[i])};
+        status = gw_packet_view_create(whole->directory, &ranges[i], &part.view_path);
+        if (!status && (status = add_task(pool, &part))) {
+            gw_packet_view_remove(part.view_path, &part.range);
+        }
+    }
+    while (status && pool->task_count > before) {
+        const struct task *part = &pool->tasks[--pool->task_count];
+        gw_packet_view_remove(part->view_path, &part->range);
+    }
+    return status;
+}
+
+static int add_stream(struct pool *pool, const struct gw_trace_directory *directory, uint64_t port,
+                      const struct gw_stream_identity *identity, uint64_t part_bytes)
+{
+    struct task whole = {.directory = directory, .port = port};
+    struct gw_packet_range *ranges = NULL;
+    size_t count = 0;
+    const struct gw_stream_file *file = find_file(directory, identity);
+    if (!file) {
+        return add_task(pool, &whole);
+    }
+    whole.range = (struct gw_packet_range){.file = file, .count = file->packet_count};
+    whole.size_bytes = file->whole_bytes;
+    int status = gw_packet_ranges_divide(file, part_bytes, &ranges, &count);
+    if (!status && count > 1) {
+        status = add_parts(pool, &whole, ranges, count);
+    }
+    if (count <= 1 || (status && status != -ENOMEM)) { /* no room for views, or Babeltrace does not take them */
+        status = status == -ENOMEM ? status : add_task(pool, &whole);
+    }
+    free(ranges);
+    return status;
+}
+
+static uint64_t part_bytes(uint64_t total_bytes)
+{
+    size_t threads = online_cpus();
+    uint64_t bytes = total_bytes / (threads * PARTS_A_THREAD);
+    return threads < 2 ? UINT64_MAX : bytes < PART_LEAST_BYTES ? PART_LEAST_BYTES : bytes;
+}
+
+static int larger_first(const void *left, const void *right)
+{
+    const struct task *a = *(struct task *const *)left, *b = *(struct task *const *)right;
+    if (a->size_bytes != b->size_bytes) {
+        return a->size_bytes > b->size_bytes ? -1 : 1;
+    }
+    return a < b ? -1 : a > b;
+}
+
 static int add_tasks(struct pool *pool, const struct gw_trace_directories *directories, struct gw_error *error)
 {
     for (size_t d = 0; d < directories->count; d++) {
-        const struct gw_trace_directory *directory = &directories->items[d];
-        uint64_t ports = 0;
-        int status = gw_stream_graph_count(directory->repaired_path, &ports, error);
-        if (status) {
-            return status;
-        }
-        struct task *grown = realloc(pool->tasks, (pool->task_count + ports + 1) * sizeof(*grown));
-        if (!grown) {
-            return gw_error_set(error, -ENOMEM, "no memory to read the trace");
-        }
-        pool->tasks = grown;
-        for (uint64_t p = 0; p < ports; p++) {
-            pool->tasks[pool->task_count++] = (struct task){.directory = directory, .port = p};
-        }
-        for (size_t f = 0; f < directory->file_count; f++) {
-            pool->total_bytes += directory->files[f].whole_bytes;
+        for (size_t f = 0; f < directories->items[d].file_count; f++) {
+            pool->total_bytes += directories->items[d].files[f].whole_bytes;
         }
     }
+    for (size_t d = 0; d < directories->count; d++) {
+        const struct gw_trace_directory *directory = &directories->items[d];
+        struct gw_stream_identity *streams = NULL;
+        size_t count = 0;
+        int status = gw_stream_graph_list(directory->repaired_path, &streams, &count, error);
+        for (size_t p = 0; p < count && !status; p++) {
+            status = add_stream(pool, directory, p, &streams[p], part_bytes(pool->total_bytes));
+        }
+        free(streams);
+        if (status) {
+            return status == -ENOMEM ? gw_error_set(error, status, "no memory to read the trace") : status;
+        }
+    }
+    pool->order = calloc(pool->task_count + 1, sizeof(*pool->order));
+    if (!pool->order) {
+        return gw_error_set(error, -ENOMEM, "no memory to read the trace");
+    }
+    for (size_t i = 0; i < pool->task_count; i++) {
+        pool->order[i] = &pool->tasks[i];
+    }
+    qsort(pool->order, pool->task_count, sizeof(*pool->order), larger_first);
     return 0;
 }
 
@@ -152,8 +248,9 @@ static int add_file_losses(struct gw_records *records, const struct gw_trace_dir
         for (size_t f = 0; f < directories->items[d].file_count; f++) {
             const struct gw_stream_file *file = &directories->items[d].files[f];
             if (file->whole_bytes != file->size_bytes) {
-                int status = gw_record_stream_add_loss(&records->streams[records->stream_count - 1], file->end_ns,
-                                                       UINT64_MAX, 0);
+                uint64_t end_ns = file->packet_count ? file->packets[file->packet_count - 1].end_ns : 0;
+                int status =
+                    gw_record_stream_add_loss(&records->streams[records->stream_count - 1], end_ns, UINT64_MAX, 0);
                 if (status) {
                     return status;
                 }
@@ -174,7 +271,7 @@ static bool is_earliest(const struct gw_trace_directories *directories, const st
     for (size_t d = 0; d < directories->count; d++) {
         for (size_t f = 0; f < directories->items[d].file_count; f++) {
             const struct gw_stream_file *other = &directories->items[d].files[f];
-            if (other->packet_count && same_stream(other, file) && other->first_number < file->first_number) {
+            if (other->packet_count && same_stream(other, file) && other->packets[0].number < file->packets[0].number) {
                 return false;
             }
         }
@@ -188,8 +285,8 @@ static int add_let_go(struct gw_records *records, const struct gw_trace_director
     for (size_t d = 0; d < directories->count; d++) {
         for (size_t f = 0; f < directories->items[d].file_count; f++) {
             const struct gw_stream_file *file = &directories->items[d].files[f];
-            if (file->packet_count && file->first_number && is_earliest(directories, file) &&
-                gw_record_stream_add_let_go(&records->streams[records->stream_count - 1], file->begin_ns)) {
+            if (file->packet_count && file->packets[0].number && is_earliest(directories, file) &&
+                gw_record_stream_add_let_go(&records->streams[records->stream_count - 1], file->packets[0].begin_ns)) {
                 return -ENOMEM;
             }
         }
@@ -235,8 +332,12 @@ int gw_records_read(const char *path, const struct gw_read_progress *progress, s
     }
 end:
     gw_records_destroy(pool.records);
+    for (size_t i = 0; i < pool.task_count; i++) {
+        gw_packet_view_remove(pool.tasks[i].view_path, &pool.tasks[i].range);
+    }
     gw_trace_directories_clear(&directories);
     free(pool.tasks);
+    free(pool.order);
     pthread_mutex_destroy(&pool.lock);
     return status;
 }

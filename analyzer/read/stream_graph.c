@@ -16,8 +16,7 @@ struct gw_stream_graph {
     void *user;
     uint64_t skipped;
     uint64_t last_ns; /* of the last message with a time */
-    bool has_identity;
-    uint64_t class_id, instance_id;
+    bool continues;   /* until the first packet begins */
     int status;
     struct gw_error error;
 };
@@ -32,47 +31,130 @@ static int cannot_open(struct gw_error *error, const char *path)
     return gw_error_set(error, -EBADMSG, "%s: the trace cannot be opened, its metadata is damaged; record again", path);
 }
 
-static int add_source(bt_graph *graph, const char *path, const bt_component_source **ret_source)
+/* Stores the class source.ctf.fs, which lives as long as *ret_plugin, and its parameters for a trace directory. */
+static int find_source(const char *path, const bt_plugin **ret_plugin, const bt_component_class_source **ret_class,
+                       bt_value **ret_parameters)
 {
-    int status = -EBADMSG;
-    const bt_plugin *plugin = NULL;
     bt_value *inputs = NULL;
     bt_value *parameters = bt_value_map_create();
     if (!parameters ||
         bt_value_map_insert_empty_array_entry(parameters, "inputs", &inputs) != BT_VALUE_MAP_INSERT_ENTRY_STATUS_OK ||
         bt_value_array_append_string_element(inputs, path) != BT_VALUE_ARRAY_APPEND_ELEMENT_STATUS_OK) {
-        status = -ENOMEM;
-        goto end;
+        bt_value_put_ref(parameters);
+        return -ENOMEM;
     }
-    if (bt_plugin_find("ctf", BT_TRUE, BT_TRUE, BT_TRUE, BT_TRUE, BT_FALSE, &plugin) != BT_PLUGIN_FIND_STATUS_OK) {
-        goto end;
+    if (bt_plugin_find("ctf", BT_TRUE, BT_TRUE, BT_TRUE, BT_TRUE, BT_FALSE, ret_plugin) != BT_PLUGIN_FIND_STATUS_OK) {
+        bt_value_put_ref(parameters);
+        return -EBADMSG;
     }
-    const bt_component_class_source *source_class = bt_plugin_borrow_source_component_class_by_name_const(plugin, "fs");
-    if (source_class && bt_graph_add_source_component(graph, source_class, "trace", parameters, BT_LOGGING_LEVEL_NONE,
-                                                      ret_source) == BT_GRAPH_ADD_COMPONENT_STATUS_OK) {
-        status = 0;
+    *ret_class = bt_plugin_borrow_source_component_class_by_name_const(*ret_plugin, "fs");
+    *ret_parameters = parameters;
+    return 0;
+}
+
+static int add_source(bt_graph *graph, const char *path, const bt_component_source **ret_source)
+{
+    const bt_plugin *plugin = NULL;
+    const bt_component_class_source *source_class = NULL;
+    bt_value *parameters = NULL;
+    int status = find_source(path, &plugin, &source_class, &parameters);
+    if (!status &&
+        (!source_class || bt_graph_add_source_component(graph, source_class, "trace", parameters, BT_LOGGING_LEVEL_NONE,
+                                                        ret_source) != BT_GRAPH_ADD_COMPONENT_STATUS_OK)) {
+        status = -EBADMSG;
     }
-end:
     bt_plugin_put_ref(plugin);
     bt_value_put_ref(parameters);
     return status;
 }
 
-int gw_stream_graph_count(const char *trace_path, uint64_t *ret_count, struct gw_error *error)
+static struct gw_stream_identity identity_of(const bt_port_output *port)
 {
-    bt_graph *graph = bt_graph_create(0);
-    if (!graph) {
-        return gw_error_set(error, -ENOMEM, "%s: no memory to read the trace", trace_path);
+    const char *numbers = strstr(bt_port_get_name(bt_port_output_as_port_const(port)), " | ");
+    unsigned long long class_id, instance_id;
+    if (!numbers || sscanf(numbers, " | %llu | %llu", &class_id, &instance_id) != 2) {
+        return (struct gw_stream_identity){0};
     }
+    return (struct gw_stream_identity){.class_id = class_id, .instance_id = instance_id, .known = true};
+}
+
+int gw_stream_graph_list(const char *trace_path, struct gw_stream_identity **ret_streams, size_t *ret_count,
+                         struct gw_error *error)
+{
     const bt_component_source *source = NULL;
-    int status = add_source(graph, trace_path, &source);
+    bt_graph *graph = bt_graph_create(0);
+    int status = graph ? add_source(graph, trace_path, &source) : -ENOMEM;
+    if (status == -ENOMEM) {
+        gw_error_set(error, status, "%s: no memory to read the trace", trace_path);
+        goto end;
+    }
     if (status) {
         status = cannot_open(error, trace_path);
-    } else {
-        *ret_count = bt_component_source_get_output_port_count(source);
+        goto end;
     }
+    uint64_t count = bt_component_source_get_output_port_count(source);
+    struct gw_stream_identity *streams = calloc(count + 1, sizeof(*streams));
+    if (!streams) {
+        status = gw_error_set(error, -ENOMEM, "%s: no memory to read the trace", trace_path);
+        goto end;
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        streams[i] = identity_of(bt_component_source_borrow_output_port_by_index_const(source, i));
+    }
+    *ret_streams = streams;
+    *ret_count = count;
+end:
     bt_graph_put_ref(graph);
     return status;
+}
+
+static const bt_value *entry_of(const bt_value *map, const char *key, bt_value_type type)
+{
+    const bt_value *entry = map && bt_value_is_map(map) ? bt_value_map_borrow_entry_value_const(map, key) : NULL;
+    return entry && bt_value_type_is(bt_value_get_type(entry), type) ? entry : NULL;
+}
+
+static const bt_value *only_element(const bt_value *array)
+{
+    return array && bt_value_is_array(array) && bt_value_array_get_length(array) == 1
+               ? bt_value_array_borrow_element_by_index_const(array, 0)
+               : NULL;
+}
+
+bool gw_stream_graph_spans(const char *trace_path, uint64_t length_ns)
+{
+    const bt_plugin *plugin = NULL;
+    const bt_component_class_source *source_class = NULL;
+    bt_value *parameters = NULL;
+    const bt_value *traces = NULL;
+    bt_query_executor *executor = NULL;
+    bool spans = false;
+    if (find_source(trace_path, &plugin, &source_class, &parameters) || !source_class) {
+        goto end;
+    }
+    executor = bt_query_executor_create(bt_component_class_source_as_component_class_const(source_class),
+                                        "babeltrace.trace-infos", parameters);
+    if (!executor || bt_query_executor_query(executor, &traces) != BT_QUERY_EXECUTOR_QUERY_STATUS_OK) {
+        goto end;
+    }
+    const bt_value *stream = only_element(entry_of(only_element(traces), "stream-infos", BT_VALUE_TYPE_ARRAY));
+    const bt_value *range = entry_of(stream, "range-ns", BT_VALUE_TYPE_MAP);
+    const bt_value *begin = entry_of(range, "begin", BT_VALUE_TYPE_SIGNED_INTEGER);
+    const bt_value *last = entry_of(range, "end", BT_VALUE_TYPE_SIGNED_INTEGER);
+    spans = begin && last &&
+            (uint64_t)bt_value_integer_signed_get(last) - (uint64_t)bt_value_integer_signed_get(begin) == length_ns;
+end:
+    if (!spans) {
+        const bt_error *cause = bt_current_thread_take_error();
+        if (cause) {
+            bt_error_release(cause);
+        }
+    }
+    bt_value_put_ref(traces);
+    bt_query_executor_put_ref(executor);
+    bt_plugin_put_ref(plugin);
+    bt_value_put_ref(parameters);
+    return spans;
 }
 
 static int store_fields(struct gw_stream_graph *self, const struct gw_event_layout *layout, const bt_field *payload,
@@ -171,8 +253,11 @@ static int take_message(struct gw_stream_graph *self, const bt_message *message)
         return self->clock ? 0
                            : gw_error_set(&self->error, -EPROTO,
                                           "a stream of the trace has no clock: it was not recorded by gpuwitness");
+    case BT_MESSAGE_TYPE_PACKET_BEGINNING:
+        self->continues = false;
+        return 0;
     case BT_MESSAGE_TYPE_DISCARDED_EVENTS:
-        return take_discarded_events(self, message);
+        return self->continues ? 0 : take_discarded_events(self, message);
     case BT_MESSAGE_TYPE_DISCARDED_PACKETS:
         return take_discarded_packets(self, message);
     case BT_MESSAGE_TYPE_PACKET_END:
@@ -218,7 +303,7 @@ static bt_graph_simple_sink_component_initialize_func_status no_initialisation(b
     return BT_GRAPH_SIMPLE_SINK_COMPONENT_INITIALIZE_FUNC_STATUS_OK;
 }
 
-int gw_stream_graph_create(const char *trace_path, uint64_t port, struct gw_record_stream *stream,
+int gw_stream_graph_create(const char *trace_path, uint64_t port, bool continues, struct gw_record_stream *stream,
                            void (*packet_done)(void *user), void *user, struct gw_stream_graph **ret_graph,
                            struct gw_error *error)
 {
@@ -231,6 +316,7 @@ int gw_stream_graph_create(const char *trace_path, uint64_t port, struct gw_reco
         goto end;
     }
     self->stream = stream;
+    self->continues = continues;
     self->packet_done = packet_done;
     self->user = user;
     status = add_source(self->graph, trace_path, &source);
@@ -245,14 +331,6 @@ int gw_stream_graph_create(const char *trace_path, uint64_t port, struct gw_reco
                                NULL) != BT_GRAPH_CONNECT_PORTS_STATUS_OK) {
         status = cannot_open(error, trace_path);
         goto end;
-    }
-    const char *name = bt_port_get_name(bt_port_output_as_port_const(output));
-    const char *numbers = strstr(name, " | ");
-    unsigned long long class_id, instance_id;
-    if (numbers && sscanf(numbers, " | %llu | %llu", &class_id, &instance_id) == 2) {
-        self->has_identity = true;
-        self->class_id = class_id;
-        self->instance_id = instance_id;
     }
     *ret_graph = self;
     self = NULL;
@@ -269,15 +347,6 @@ void gw_stream_graph_destroy(struct gw_stream_graph *graph)
     bt_graph_put_ref(graph->graph);
     gw_event_layouts_clear(&graph->layouts);
     free(graph);
-}
-
-bool gw_stream_graph_identity(const struct gw_stream_graph *graph, uint64_t *ret_class_id, uint64_t *ret_instance_id)
-{
-    if (graph->has_identity) {
-        *ret_class_id = graph->class_id;
-        *ret_instance_id = graph->instance_id;
-    }
-    return graph->has_identity;
 }
 
 int gw_stream_graph_run(struct gw_stream_graph *graph, uint64_t *ret_skipped_events, int64_t *ret_realtime_offset_ns,

@@ -21,6 +21,7 @@ struct packet_header {
     uint64_t begin_ns, end_ns;
     uint64_t content_bits, packet_bits;
     uint64_t number;
+    uint64_t discarded;
 } __attribute__((packed));
 
 struct metadata_header {
@@ -52,22 +53,25 @@ static int walk_packets(int fd, struct gw_stream_file *file)
         }
         if (file->packet_count == capacity) {
             capacity = capacity ? capacity * 2 : 64;
-            uint32_t *grown = realloc(file->packet_bytes, capacity * sizeof(*grown));
+            struct gw_stream_packet *grown = realloc(file->packets, capacity * sizeof(*grown));
             if (!grown) {
                 return -ENOMEM;
             }
-            file->packet_bytes = grown;
+            file->packets = grown;
         }
         if (file->packet_count == 0) {
-            file->first_number = header.number;
-            file->begin_ns = header.begin_ns;
             memcpy(file->uuid, header.uuid, sizeof(file->uuid));
         }
-        file->packet_bytes[file->packet_count++] = (uint32_t)bytes;
+        file->packets[file->packet_count++] =
+            (struct gw_stream_packet){.begin_ns = header.begin_ns,
+                                      .end_ns = header.end_ns,
+                                      .number = header.number,
+                                      .discarded = header.discarded,
+                                      .size_bytes = (uint32_t)bytes,
+                                      .content_bytes = (uint32_t)(header.content_bits / 8)};
         file->whole_bytes += bytes;
         file->class_id = header.class_id;
         file->instance_id = header.instance_id;
-        file->end_ns = header.end_ns;
     }
     return 0;
 }
@@ -106,7 +110,7 @@ end:
     }
     free(path);
     free(file.name);
-    free(file.packet_bytes);
+    free(file.packets);
     return status;
 }
 
@@ -322,7 +326,7 @@ void gw_trace_directories_clear(struct gw_trace_directories *directories)
         }
         for (size_t f = 0; f < directory->file_count; f++) {
             free(directory->files[f].name);
-            free(directory->files[f].packet_bytes);
+            free(directory->files[f].packets);
         }
         free(directory->files);
         free(directory->path);

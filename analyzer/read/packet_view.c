@@ -1,0 +1,211 @@
+#include "analyzer/read/packet_view.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analyzer/read/stream_graph.h"
+
+#define INDEX_MAGIC 0xC1F1DCC1u
+#define INDEX_MAJOR 1u
+#define INDEX_MINOR 1u
+
+/* lttng/lttng-index.h, version 1.1: all in big-endian order. */
+struct index_header {
+    uint32_t magic, major, minor, entry_bytes;
+};
+
+struct index_entry {
+    uint64_t offset;
+    uint64_t packet_bits, content_bits;
+    uint64_t begin, end;
+    uint64_t discarded;
+    uint64_t class_id, instance_id;
+    uint64_t number;
+};
+
+static int write_index(FILE *out, const struct gw_packet_range *range)
+{
+    const struct gw_stream_file *file = range->file;
+    struct index_header header = {htobe32(INDEX_MAGIC), htobe32(INDEX_MAJOR), htobe32(INDEX_MINOR),
+                                  htobe32(sizeof(struct index_entry))};
+    uint64_t offset = 0, listed = 0;
+    if (fwrite(&header, sizeof(header), 1, out) != 1) {
+        return -EIO;
+    }
+    for (size_t i = 0; i < range->first; i++) {
+        offset += file->packets[i].size_bytes;
+    }
+    for (size_t i = range->first; i < range->first + range->count; i++) {
+        const struct gw_stream_packet *packet = &file->packets[i];
+        /* An index is taken only when its packets are as long as the file, so the last one stands for what is left out;
+         * its content ends where its own header says. */
+        bool last = i + 1 == range->first + range->count;
+        uint64_t size_bytes = last ? file->whole_bytes - listed : packet->size_bytes;
+        struct index_entry entry = {.offset = htobe64(offset),
+                                    .packet_bits = htobe64(size_bytes * 8),
+                                    .content_bits = htobe64((uint64_t)packet->content_bytes * 8),
+                                    .begin = htobe64(packet->begin_ns),
+                                    .end = htobe64(packet->end_ns),
+                                    .discarded = htobe64(packet->discarded),
+                                    .class_id = htobe64(file->class_id),
+                                    .instance_id = htobe64(file->instance_id),
+                                    .number = htobe64(packet->number)};
+        if (fwrite(&entry, sizeof(entry), 1, out) != 1) {
+            return -EIO;
+        }
+        offset += packet->size_bytes;
+        listed += packet->size_bytes;
+    }
+    return 0;
+}
+
+static int link_to(const char *directory, const char *name, const char *view)
+{
+    char *from = NULL, *to = NULL, *absolute = NULL;
+    int status = -ENOMEM;
+    if (asprintf(&from, "%s/%s", directory, name) < 0) {
+        from = NULL;
+    }
+    if (asprintf(&to, "%s/%s", view, name) < 0) {
+        to = NULL;
+    }
+    if (from && to) {
+        absolute = realpath(from, NULL);
+        status = absolute && symlink(absolute, to) == 0 ? 0 : -errno;
+    }
+    free(from);
+    free(to);
+    free(absolute);
+    return status;
+}
+
+static int fill(const char *view, const struct gw_trace_directory *directory, const struct gw_packet_range *range)
+{
+    char *path = NULL;
+    int status = link_to(directory->repaired_path, "metadata", view);
+    if (!status) {
+        status = link_to(directory->repaired_path, range->file->name, view);
+    }
+    if (status) {
+        return status;
+    }
+    if (asprintf(&path, "%s/index", view) < 0) {
+        return -ENOMEM;
+    }
+    status = mkdir(path, 0700) == 0 ? 0 : -errno;
+    free(path);
+    if (status) {
+        return status;
+    }
+    if (asprintf(&path, "%s/index/%s.idx", view, range->file->name) < 0) {
+        return -ENOMEM;
+    }
+    FILE *out = fopen(path, "wbe");
+    free(path);
+    if (!out) {
+        return -errno;
+    }
+    status = write_index(out, range);
+    return fclose(out) != 0 && !status ? -errno : status;
+}
+
+int gw_packet_view_create(const struct gw_trace_directory *directory, const struct gw_packet_range *range,
+                          char **ret_path)
+{
+    const char *temporary = getenv("TMPDIR");
+    char *path = NULL;
+    if (asprintf(&path, "%s/gpuwitness-read-XXXXXX", temporary && *temporary ? temporary : P_tmpdir) < 0) {
+        return -ENOMEM;
+    }
+    if (!mkdtemp(path)) {
+        int status = -errno;
+        free(path);
+        return status;
+    }
+    const struct gw_stream_packet *first = &range->file->packets[range->first];
+    int status = fill(path, directory, range);
+    /* Another version of Babeltrace may fall back to all packets: it is asked, not trusted. */
+    if (!status && !gw_stream_graph_spans(path, first[range->count - 1].end_ns - first->begin_ns)) {
+        status = -ENOTSUP;
+    }
+    if (status) {
+        gw_packet_view_remove(path, range);
+        return status;
+    }
+    *ret_path = path;
+    return 0;
+}
+
+static void remove_from(const char *view, const char *folder, const char *name, const char *ending)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%s/%s%s%s", view, folder, name, ending) >= 0) {
+        remove(path);
+        free(path);
+    }
+}
+
+void gw_packet_view_remove(char *path, const struct gw_packet_range *range)
+{
+    if (!path) {
+        return;
+    }
+    remove_from(path, "index/", range->file->name, ".idx");
+    remove_from(path, "index", "", "");
+    remove_from(path, range->file->name, "", "");
+    remove_from(path, "metadata", "", "");
+    remove(path);
+    free(path);
+}
+
+static bool in_order(const struct gw_stream_file *file)
+{
+    for (size_t i = 0; i < file->packet_count; i++) {
+        const struct gw_stream_packet *packet = &file->packets[i];
+        if (packet->end_ns < packet->begin_ns ||
+            (i && (packet->begin_ns < packet[-1].end_ns || packet->discarded < packet[-1].discarded))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int gw_packet_ranges_divide(const struct gw_stream_file *file, uint64_t size_bytes, struct gw_packet_range **ret_ranges,
+                            size_t *ret_count)
+{
+    bool divisible = in_order(file);
+    size_t count = 1;
+    uint64_t collected = 0;
+    struct gw_packet_range *ranges = calloc(file->packet_count + 1, sizeof(*ranges));
+    if (!ranges) {
+        return -ENOMEM;
+    }
+    ranges[0].file = file;
+    for (size_t i = 0; i < file->packet_count; i++) {
+        const struct gw_stream_packet *packet = &file->packets[i];
+        if (divisible && collected >= size_bytes && packet->discarded == packet[-1].discarded &&
+            packet->number == packet[-1].number + 1) {
+            ranges[count++] = (struct gw_packet_range){.file = file, .first = i};
+            collected = 0;
+        }
+        ranges[count - 1].count++;
+        collected += packet->size_bytes;
+    }
+    *ret_ranges = ranges;
+    *ret_count = count;
+    return 0;
+}
+
+uint64_t gw_packet_range_bytes(const struct gw_packet_range *range)
+{
+    uint64_t bytes = 0;
+    for (size_t i = range->first; i < range->first + range->count; i++) {
+        bytes += range->file->packets[i].size_bytes;
+    }
+    return bytes;
+}
