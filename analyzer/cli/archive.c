@@ -1,5 +1,7 @@
 #include "analyzer/cli/archive.h"
 
+#include "analyzer/export/output.h"
+
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
@@ -18,7 +20,8 @@
 struct gw_archive {
     struct archive *writer;
     struct archive_entry *entry;
-    char *path, *folder;
+    struct gw_output output;
+    char *folder;
     GString *sums;
     time_t now;
 };
@@ -63,18 +66,19 @@ int gw_archive_create(const char *path, struct gw_archive **ret_archive)
     *ret_archive = self;
     self->writer = archive_write_new();
     self->entry = archive_entry_new();
-    self->path = strdup(path);
     self->folder = strndup(name, strlen(name) - (kind < KIND_COUNT ? strlen(kinds[kind].ending) : 0));
     self->sums = g_string_new(NULL);
     self->now = time(NULL);
-    if (!self->writer || !self->entry || !self->path || !self->folder)
+    if (!self->writer || !self->entry || !self->folder)
         return -ENOMEM;
     if (kind == KIND_COUNT)
         return -EINVAL;
     int status = check(self, archive_write_set_format_pax_restricted(self->writer));
     if (!status && kinds[kind].filter)
         status = check(self, kinds[kind].filter(self->writer));
-    return status ? status : check(self, archive_write_open_filename(self->writer, path));
+    status = status ? status : gw_output_open(&self->output, path);
+    archive_write_set_bytes_in_last_block(self->writer, 1); /* no padding behind the compressed data */
+    return status ? status : check(self, archive_write_open_FILE(self->writer, self->output.file));
 }
 
 /* Nothing of the file's owner, and no time but that of the bundle, goes with a member. */
@@ -172,7 +176,6 @@ int gw_archive_add_tree(struct gw_archive *self, const char *name, const char *s
 
 int gw_archive_finish(struct gw_archive *self, int status)
 {
-    struct stat info;
     if (!self)
         return status;
     if (!status) {
@@ -184,11 +187,10 @@ int gw_archive_finish(struct gw_archive *self, int status)
         status = check(self, archive_write_close(self->writer));
     if (self->writer)
         archive_write_free(self->writer);
-    if (status && self->path && lstat(self->path, &info) == 0 && S_ISREG(info.st_mode))
-        unlink(self->path);
+    if (self->output.file)
+        status = gw_output_close(&self->output, status);
     archive_entry_free(self->entry);
     g_string_free(self->sums, TRUE);
-    free(self->path);
     free(self->folder);
     free(self);
     return status;

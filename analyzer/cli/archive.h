@@ -25,7 +25,8 @@ int gw_archive_add_file(struct gw_archive *archive, const char *name, const char
 /* Adds all regular files below a folder, or the one file, as name/…; other kinds of files are left out. */
 int gw_archive_add_tree(struct gw_archive *archive, const char *name, const char *source);
 
-/* With status 0 adds SHA256SUMS and closes; otherwise, or when that fails, removes the file. Returns the status. */
+/* With status 0 adds SHA256SUMS and closes; otherwise, or when that fails, leaves a file of that name as it
+ * was. Returns the status. */
 int gw_archive_finish(struct gw_archive *archive, int status);
 
 #endif

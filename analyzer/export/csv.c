@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/export/output.h"
 #include "shim/api/functions.h"
-
-#define BUFFER_BYTES (1u << 20)
 
 struct source {
     const struct gw_model *model;
@@ -146,34 +145,28 @@ static void write_gaps(FILE *file, const struct source *source)
     }
 }
 
+/* Writes the file beside the one it will replace. Returns 0 or a negative errno; the output is to be taken then only.
+ */
 static int write_file(const char *folder, const char *name, const struct source *source,
-                      void (*write)(FILE *file, const struct source *source))
+                      void (*write)(FILE *file, const struct source *source), struct gw_output *ret_output)
 {
-    int status = 0;
     char *path = NULL;
-    FILE *file = NULL;
+    struct gw_output output;
     if (asprintf(&path, "%s/%s", folder, name) < 0) {
         return -ENOMEM;
     }
-    file = fopen(path, "we");
-    if (!file) {
-        status = -errno;
-        goto end;
-    }
-    setvbuf(file, NULL, _IOFBF, BUFFER_BYTES);
-    errno = 0;
-    write(file, source);
-    /* fclose writes the last of the buffer: a full disk may show only there. */
-    bool failed = fflush(file) != 0 || ferror(file);
-    int reason = errno;
-    if (fclose(file) != 0 && !failed) {
-        failed = true;
-        reason = errno;
-    }
-    status = failed ? reason ? -reason : -EIO : 0;
-end:
+    int status = gw_output_open(&output, path);
     free(path);
-    return status;
+    if (status) {
+        return status;
+    }
+    write(output.file, source);
+    status = gw_output_end(&output, 0);
+    if (status) {
+        return gw_output_take(&output, status);
+    }
+    *ret_output = output;
+    return 0;
 }
 
 int gw_export_csv(const struct gw_model *model, const struct gw_budget *budget, const char *folder,
@@ -187,13 +180,26 @@ int gw_export_csv(const struct gw_model *model, const struct gw_budget *budget, 
                  {"collectives.csv", write_collectives},
                  {"steps.csv", write_steps},
                  {"gaps.csv", write_gaps}};
+    enum { FILE_COUNT = sizeof(files) / sizeof(files[0]) };
     const struct source source = {.model = model, .budget = budget};
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        int status = write_file(folder, files[i].name, &source, files[i].write);
+    struct gw_output outputs[FILE_COUNT];
+    size_t written = 0;
+    int status = 0;
+    while (written < FILE_COUNT && !status) {
+        status = write_file(folder, files[written].name, &source, files[written].write, &outputs[written]);
         if (status) {
-            *ret_failed_file = files[i].name;
-            return status;
+            *ret_failed_file = files[written].name;
+        } else {
+            written++;
         }
     }
-    return 0;
+    /* All or none: tables of two runs must not stand beside each other. */
+    for (size_t i = 0; i < written; i++) {
+        int taken = gw_output_take(&outputs[i], status);
+        if (taken && !status) {
+            *ret_failed_file = files[i].name;
+        }
+        status = status ? status : taken;
+    }
+    return status;
 }

@@ -11,7 +11,8 @@
  * number on the device; times are ns on CLOCK_MONOTONIC, empty when unknown; `graph_node` is empty outside graphs. Host
  * functions in streams are no device operations and are left out of ops.csv.
  *
- * Returns 0, or a negative errno with the file that could not be written in *ret_failed_file (static).
+ * Returns 0, or a negative errno with the file that could not be written in *ret_failed_file (static); the files that
+ * were there before are as they were then.
  */
 int gw_export_csv(const struct gw_model *model, const struct gw_budget *budget, const char *folder,
                   const char **ret_failed_file);
@@ -19,8 +20,8 @@ int gw_export_csv(const struct gw_model *model, const struct gw_budget *budget, 
 /*
  * Each of the following writes one file, replacing one of that name, in bounded memory beyond the model: 16 bytes a
  * name and what the names demangle to. Operations without times are left out, except in JSON Lines; so are host
- * functions. Returns 0, -ENOMEM, or the negative errno of writing; a regular file that could not be finished is
- * removed.
+ * functions. Returns 0, -ENOMEM, or the negative errno of writing; a regular file that was there before is as it was
+ * then.
  */
 typedef int gw_export_file(const struct gw_model *model, const struct gw_budget *budget, const char *path);
 

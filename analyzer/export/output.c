@@ -1,19 +1,62 @@
 #include "analyzer/export/output.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <glib/gstdio.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define BUFFER_BYTES (1u << 20)
 
+/* A pipe or device is written as it is; so is what the caller has opened, behind what is there, for the name is only a
+ * way to it. */
+static bool is_replaced(const char *path)
+{
+    static const char *const opened[] = {"/dev/std", "/dev/fd/", "/proc/"};
+    struct stat info;
+    for (size_t i = 0; i < sizeof(opened) / sizeof(opened[0]); i++) {
+        if (strncmp(path, opened[i], strlen(opened[i])) == 0)
+            return false;
+    }
+    return stat(path, &info) != 0 || S_ISREG(info.st_mode);
+}
+
 int gw_output_open(struct gw_output *ret_output, const char *path)
 {
-    FILE *file = fopen(path, "we");
-    if (!file)
-        return -errno;
-    setvbuf(file, NULL, _IOFBF, BUFFER_BYTES);
-    *ret_output = (struct gw_output){.file = file, .path = path};
-    return 0;
+    struct gw_output output = {0};
+    int status = 0, fd = -1;
+    bool replaced = is_replaced(path), is_there = access(path, F_OK) == 0;
+    output.path = replaced && is_there ? realpath(path, NULL) : strdup(path);
+    if (!output.path || asprintf(&output.written, "%s%s", output.path, replaced ? ".XXXXXX" : "") < 0) {
+        output.written = NULL;
+        status = -ENOMEM;
+        goto end;
+    }
+    if (replaced && is_there && access(output.path, W_OK) != 0)
+        status = -errno;
+    else
+        fd = replaced ? g_mkstemp_full(output.written, O_WRONLY | O_CLOEXEC, 0666)
+                      : open(output.written, O_WRONLY | O_APPEND | O_CLOEXEC);
+    status = status ? status : fd < 0 ? -errno : 0;
+    if (status)
+        goto end;
+    output.file = fdopen(fd, "w");
+    if (!output.file) {
+        status = -ENOMEM;
+        close(fd);
+        goto end;
+    }
+    setvbuf(output.file, NULL, _IOFBF, BUFFER_BYTES);
+    *ret_output = output;
+end:
+    if (status) {
+        free(output.path);
+        free(output.written);
+    }
+    return status;
 }
 
 void gw_output_write(struct gw_output *output, const void *bytes, size_t size)
@@ -23,21 +66,33 @@ void gw_output_write(struct gw_output *output, const void *bytes, size_t size)
         output->status = errno ? -errno : -EIO;
 }
 
-int gw_output_close(struct gw_output *output, int status)
+int gw_output_end(struct gw_output *output, int status)
 {
+    bool failed = ferror(output->file) != 0;
+    int reason = failed && errno ? errno : EIO;
     errno = 0;
     /* fclose writes the last of the buffer: a full disk may show only there. */
-    if (fclose(output->file) != 0 && output->status == 0)
-        output->status = errno ? -errno : -EIO;
-    status = output->status ? output->status : status;
-    if (status)
-        gw_output_remove(output->path);
+    failed |= fclose(output->file) != 0;
+    output->file = NULL;
+    if (failed && output->status == 0)
+        output->status = errno ? -errno : -reason;
+    return output->status ? output->status : status;
+}
+
+int gw_output_take(struct gw_output *output, int status)
+{
+    bool has_other_name = strcmp(output->written, output->path) != 0;
+    if (!status && has_other_name && rename(output->written, output->path) != 0)
+        status = -errno;
+    if (status && has_other_name)
+        unlink(output->written);
+    free(output->path);
+    free(output->written);
+    *output = (struct gw_output){0};
     return status;
 }
 
-void gw_output_remove(const char *path)
+int gw_output_close(struct gw_output *output, int status)
 {
-    struct stat info;
-    if (lstat(path, &info) == 0 && S_ISREG(info.st_mode))
-        unlink(path);
+    return gw_output_take(output, gw_output_end(output, status));
 }

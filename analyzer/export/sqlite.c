@@ -365,31 +365,33 @@ static void write_steps(struct database *self, const struct gw_budget *budget)
     sqlite3_finalize(gaps.handle);
 }
 
+static void write_all(struct database *self, const struct gw_budget *budget)
+{
+    check(self, sqlite3_exec(self->handle, schema, NULL, NULL, NULL));
+    write_strings(self);
+    write_target(self);
+    write_calls(self);
+    write_ops(self);
+    write_steps(self, budget);
+    if (self->status == 0)
+        check(self, sqlite3_exec(self->handle, "COMMIT", NULL, NULL, NULL));
+}
+
 int gw_export_sqlite(const struct gw_model *model, const struct gw_budget *budget, const char *path)
 {
     struct gw_names names;
+    struct gw_output output;
     struct database self = {.model = model, .names = &names};
-    bool opened = false;
     self.status = gw_names_init(&names, model);
-    if (self.status)
-        goto end;
-    gw_output_remove(path);
-    check(&self, sqlite3_open_v2(path, &self.handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL));
-    if (self.status)
-        goto end;
-    opened = true;
-    check(&self, sqlite3_exec(self.handle, schema, NULL, NULL, NULL));
-    write_strings(&self);
-    write_target(&self);
-    write_calls(&self);
-    write_ops(&self);
-    write_steps(&self, budget);
-    if (self.status == 0)
-        check(&self, sqlite3_exec(self.handle, "COMMIT", NULL, NULL, NULL));
-end:
-    sqlite3_close(self.handle);
-    if (self.status && opened)
-        gw_output_remove(path);
+    self.status = self.status ? self.status : gw_output_open(&output, path);
+    if (self.status == 0) {
+        self.status = gw_output_end(&output, 0); /* SQLite opens the empty file itself */
+        check(&self, sqlite3_open_v2(output.written, &self.handle, SQLITE_OPEN_READWRITE, NULL));
+        if (self.status == 0)
+            write_all(&self, budget);
+        sqlite3_close(self.handle);
+        self.status = gw_output_take(&output, self.status);
+    }
     gw_names_release(&names);
     return self.status;
 }

@@ -11,6 +11,7 @@ import decimal
 import json
 import os
 import pathlib
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -189,13 +190,31 @@ def check_failures(check, run):
             result = check.run("export", "--format", kind, "-o", target, run)
             check.expect(result.returncode == 1 and result.stderr.count("\n") == 1 and reason in result.stderr,
                          f"{kind} to {target}: {result.returncode} {result.stderr!r}")
-    # A file that may not grow: what is there of it is taken away again.
-    for kind in FORMATS:
-        target = check.folder / f"limited.{kind}"
+    # A file that may not grow: nothing is left of it, and what it was to replace is as it was.
+    def contents(path):
+        return {p.name: p.read_bytes() for p in path.iterdir()}
+
+    limited = check.folder / "limited"
+    for kind in ("csv", *FORMATS):
+        limited.mkdir()
+        target = limited if kind == "csv" else limited / f"file.{kind}"
+        for name in ("calls.csv", f"file.{kind}"):
+            (limited / name).write_text("before")
+        before = contents(limited)
         result = subprocess.run(["sh", "-c", 'ulimit -f 8; trap "" XFSZ; exec "$@"', "sh", check.gpuwitness, "export",
                                  "--format", kind, "-o", target, run], capture_output=True, text=True, check=False)
-        check.expect(result.returncode == 1 and result.stderr.count("\n") == 1 and not target.exists(),
-                     f"{kind} beyond the file size limit: {result.returncode} {result.stderr!r} {target.exists()}")
+        check.expect(result.returncode == 1 and result.stderr.count("\n") == 1 and contents(limited) == before,
+                     f"{kind} beyond the file size limit: {result.returncode} {result.stderr!r} {list(contents(limited))}")
+        shutil.rmtree(limited)
+    link, real = check.folder / "link.jsonl", check.folder / "real.jsonl"
+    real.write_text("before")
+    link.symlink_to(real)
+    check.run("export", "--format", "jsonl", "-o", link, run)
+    check.expect(link.is_symlink() and real.stat().st_size > 1000, "a link to the file is not followed")
+    appended = subprocess.run(["sh", "-c", 'echo first; exec "$@"', "sh", check.gpuwitness, "export", "--format", "jsonl", "-o",
+                               "/dev/stdout", run], stdout=open(check.folder / "appended", "w", encoding="utf-8"), check=False)
+    check.expect(appended.returncode == 0 and (check.folder / "appended").read_text().startswith("first\n{"),
+                 "/dev/stdout is not written behind what is there")
     result = check.run("export", "--format", "perfeto", "-o", "x", run)
     check.expect(result.returncode == 2 and "perfetto" in result.stderr, "a misspelt format")
 
