@@ -61,6 +61,23 @@ static void measure_costs(const struct gw_judge *judge, double *costs)
     }
 }
 
+/* By step: how long other programs kept the thread that feeds the GPU off the CPU between its calls. Nothing in the
+ * program or its data makes such a step slow. */
+static void measure_preemption(const struct gw_judge *judge, double *preempted_ns)
+{
+    for (size_t i = 0; i < judge->facts_count; i++) {
+        const struct gw_fact *fact = &judge->facts[i], *before = gw_fact_before(judge, fact);
+        const struct gw_call *call = &judge->model->calls[fact->call];
+        uint64_t blocked_ns = 0;
+        if (!before || before->step == GW_NONE)
+            continue;
+        gw_fact_pause_ns(judge, fact, &blocked_ns);
+        if (blocked_ns &&
+            !gw_host_slept(&judge->host, call->thread, judge->model->calls[before->call].end_ns, call->begin_ns))
+            preempted_ns[before->step] += (double)blocked_ns;
+    }
+}
+
 /* The idle class whose time in the slow steps exceeds that in the others most, per slow step; GW_CLASS_COMPUTE when it
  * is less than half of excess_ns, so that longer operations are what differs. */
 static enum gw_class what_differs(const struct gw_judge *judge, const uint8_t *slow, double excess_ns)
@@ -104,14 +121,16 @@ int gw_judge_hiccup(struct gw_judge *judge, struct gw_verdict *verdict)
 {
     const struct gw_model *model = judge->model;
     double excess = 0, all_excess = 0;
-    uint32_t count = 0;
+    uint32_t count = 0, preempted = 0;
     int ret = -ENOMEM;
     uint8_t *slow = calloc(model->steps_count + 1, 1);
-    double *costs = calloc(3 * (model->steps_count + 1), sizeof *costs);
+    double *costs = calloc(4 * (model->steps_count + 1), sizeof *costs);
     if (!slow || !costs)
         goto end;
-    double *away = costs + model->steps_count + 1, *scratch = away + model->steps_count + 1;
+    double *away = costs + model->steps_count + 1, *scratch = away + model->steps_count + 1,
+           *preempted_ns = scratch + model->steps_count + 1;
     measure_costs(judge, costs);
+    measure_preemption(judge, preempted_ns);
     double usual = median(costs, model, scratch);
     for (size_t s = 0; s < model->steps_count; s++)
         away[s] = fabs(costs[s] - usual);
@@ -123,6 +142,10 @@ int gw_judge_hiccup(struct gw_judge *judge, struct gw_verdict *verdict)
         all_excess += over;
         if (over - (double)judge->explained_ns[s] <= limit)
             continue; /* another verdict explains it */
+        if (over - (double)judge->explained_ns[s] - preempted_ns[s] <= limit) {
+            preempted++;
+            continue;
+        }
         slow[s] = 1;
         count++;
         excess += over - (double)judge->explained_ns[s];
@@ -138,8 +161,9 @@ int gw_judge_hiccup(struct gw_judge *judge, struct gw_verdict *verdict)
         ret =
             gw_verdict_rule_out(verdict, saving,
                                 "%u of %.0f steps cost the GPU much more than the median one and are not explained by "
-                                "another verdict; all slow steps together cost %.3f ms a step",
-                                count, judge->steps, all_excess / fmax(judge->steps, 1) / 1e6);
+                                "another verdict or by other programs taking the CPU (%u steps); all slow steps "
+                                "together cost %.3f ms a step",
+                                count, judge->steps, preempted, all_excess / fmax(judge->steps, 1) / 1e6);
         goto end;
     }
     enum gw_class cls = what_differs(judge, slow, excess / count);

@@ -250,39 +250,57 @@ static void noise_is_no_fault(void **state)
     release(&outcome);
 }
 
+/* Off the CPU between two launches of every n-th step, by its own will or because another program took the CPU. */
+static void off_the_cpu(uint32_t voluntary, int every, uint64_t ns, const char *id)
+{
+    struct outcome outcome = {0};
+    struct gw_script script;
+    gw_script_begin(&script);
+    for (int i = 0; i < WARMUP + STEPS; i++) {
+        gw_script_step(&script, i < WARMUP);
+        gw_script_launch(&script, 1, "_Z7forwardPf", US(100));
+        gw_script_stream_sync(&script, 1);
+        if (i % every == every - 1)
+            gw_script_blocked(&script, ns);
+        gw_script_launch(&script, 1, "_Z7forwardPf", US(100));
+        gw_script_end_step(&script, i < WARMUP);
+    }
+    struct gw_model *building = gw_fixture_model(script.fixture);
+    for (size_t i = 0; i < building->thread_gaps_count; i++) {
+        building->thread_gaps[i].voluntary_switches = voluntary;
+        building->thread_gaps[i].involuntary_switches = 1;
+    }
+    end_run(&script, &outcome);
+    if (find(&outcome, id)->state != (voluntary ? GW_CONFIRMED : GW_RULED_OUT))
+        fail_msg("%s with %u voluntary switches: %s", id, voluntary, find(&outcome, id)->why);
+    release(&outcome);
+}
+
 static void preemption_is_not_sleep(void **state)
 {
     (void)state;
-    for (int voluntary = 0; voluntary < 2; voluntary++) {
-        struct outcome outcome = {0};
-        struct gw_script script;
-        gw_script_begin(&script);
-        for (int i = 0; i < WARMUP + STEPS; i++) {
-            gw_script_step(&script, i < WARMUP);
-            gw_script_launch(&script, 1, "_Z7forwardPf", US(100));
-            gw_script_stream_sync(&script, 1);
-            gw_script_blocked(&script, US(500));
-            gw_script_launch(&script, 1, "_Z7forwardPf", US(100));
-            gw_script_end_step(&script, i < WARMUP);
-        }
-        struct gw_model *building = gw_fixture_model(script.fixture);
-        for (size_t i = 0; i < building->thread_gaps_count; i++) {
-            building->thread_gaps[i].voluntary_switches = (uint32_t)voluntary;
-            building->thread_gaps[i].involuntary_switches = 1;
-        }
-        end_run(&script, &outcome);
-        assert_int_equal(find(&outcome, "host-blocked")->state, voluntary ? GW_CONFIRMED : GW_RULED_OUT);
-        release(&outcome);
-    }
+    for (uint32_t voluntary = 0; voluntary < 2; voluntary++)
+        off_the_cpu(voluntary, 1, US(500), "host-blocked");
+}
+
+static void preemption_is_no_hiccup(void **state)
+{
+    (void)state;
+    off_the_cpu(0, 10, US(5000), "hiccup");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lazy_load),         cmocka_unit_test(autotune),
-        cmocka_unit_test(compile_warmup),    cmocka_unit_test(imbalance),
-        cmocka_unit_test(idle_device),       cmocka_unit_test(dependency_stall),
-        cmocka_unit_test(noise_is_no_fault), cmocka_unit_test(preemption_is_not_sleep),
+        cmocka_unit_test(lazy_load),
+        cmocka_unit_test(autotune),
+        cmocka_unit_test(compile_warmup),
+        cmocka_unit_test(imbalance),
+        cmocka_unit_test(idle_device),
+        cmocka_unit_test(dependency_stall),
+        cmocka_unit_test(noise_is_no_fault),
+        cmocka_unit_test(preemption_is_not_sleep),
+        cmocka_unit_test(preemption_is_no_hiccup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
