@@ -98,11 +98,17 @@ static void draw_steps(struct gw_page *page, const struct gw_budget_data *data, 
         stack(page, chart, chart->x + (double)column * column_width, bar_width, &mean);
         if (data->median_number >= first && data->median_number < end) {
             double x = chart->x + ((double)column + 0.5) * column_width;
-            double w = ceil(gw_page_text_width(page, "median: step 888888", GW_SIZE_SMALL, true));
-            bool flip = x + 6.0 + w > chart->x + chart->w; /* the label stands left of its mark near the right end */
+            double right = chart->x + chart->w, w;
+            bool flip; /* the label stands left of its mark near the right end */
             snprintf(label, sizeof(label), "median: step %" PRIu32, data->median_number);
+            w = ceil(gw_page_text_width(page, label, GW_SIZE_SMALL, true)) + 1.0;
+            if (fmax(x + 6.0, warmup_label) + w > right && x - 6.0 - w < warmup_label) {
+                snprintf(label, sizeof(label), "median");
+                w = ceil(gw_page_text_width(page, label, GW_SIZE_SMALL, true)) + 1.0;
+            }
+            flip = fmax(x + 6.0, warmup_label) + w > right;
             gw_page_bold(page, flip ? x - 6.0 - w : fmax(x + 6.0, warmup_label), chart->y - 20.0, w, 18.0,
-                         GW_SIZE_SMALL, flip ? GW_ALIGN_RIGHT : GW_ALIGN_LEFT, label);
+                         GW_SIZE_SMALL, GW_ALIGN_LEFT, label);
             gw_scene_line(page->scene, x, chart->y - 4.0, x, chart->y, 1.5, page->theme->text);
         }
     }

@@ -35,7 +35,7 @@ struct gw_axis gw_axis_rounded(struct gw_axis axis)
     return axis;
 }
 
-struct gw_axis gw_axis_logarithmic(enum gw_axis_unit unit, double least, double most, unsigned int max_ticks)
+struct gw_axis gw_axis_logarithmic(enum gw_axis_unit unit, double least, double most)
 {
     struct gw_axis axis = {.unit = unit, .logarithmic = true, .step = unit == GW_AXIS_BYTES ? 16.0 : 10.0};
     double base = log(axis.step), low, high;
@@ -45,21 +45,28 @@ struct gw_axis gw_axis_logarithmic(enum gw_axis_unit unit, double least, double 
     high = ceil((log(most) + 0.1) / base);
     axis.low = exp(low * base);
     axis.high = exp(high * base);
-    while (max_ticks && gw_axis_ticks(&axis) > max_ticks + 1)
-        axis.step *= unit == GW_AXIS_BYTES ? 16.0 : 10.0;
+    if (unit == GW_AXIS_BYTES)
+        axis.step = high - low <= 1.0 ? 2.0 : high - low <= 3.0 ? 4.0 : 16.0;
+    else
+        axis.fine = high - low <= 3.0;
     return axis;
 }
 
-/* Number of the first tick: its multiple of the step, or its power of it. */
+static const double mantissas[] = {1.0, 2.0, 5.0};
+
+/* Number of the first tick: its multiple of the step, or its power of it, of which a fine axis has three a power. */
 static double first_tick(const struct gw_axis *axis)
 {
-    return axis->logarithmic ? ceil(log(axis->low) / log(axis->step) - TINY) : ceil(axis->low / axis->step - TINY);
+    if (!axis->logarithmic)
+        return ceil(axis->low / axis->step - TINY);
+    return ceil(log(axis->low) / log(axis->step) - TINY) * (axis->fine ? 3.0 : 1.0);
 }
 
 unsigned int gw_axis_ticks(const struct gw_axis *axis)
 {
-    double last = axis->logarithmic ? log(axis->high) / log(axis->step) : axis->high / axis->step;
-    double count = floor(last + TINY) - first_tick(axis) + 1.0;
+    double last = axis->logarithmic ? floor(log(axis->high) / log(axis->step) + TINY) * (axis->fine ? 3.0 : 1.0)
+                                    : floor(axis->high / axis->step + TINY);
+    double count = last - first_tick(axis) + 1.0;
 
     return count > 0.0 ? (unsigned int)count : 0;
 }
@@ -68,7 +75,9 @@ double gw_axis_tick(const struct gw_axis *axis, unsigned int tick)
 {
     double number = first_tick(axis) + tick;
 
-    return axis->logarithmic ? pow(axis->step, number) : number * axis->step;
+    if (!axis->logarithmic)
+        return number * axis->step;
+    return axis->fine ? mantissas[tick % 3] * pow(axis->step, floor(number / 3.0)) : pow(axis->step, number);
 }
 
 void gw_axis_label(const struct gw_axis *axis, double value, char text[GW_UNIT_TEXT])

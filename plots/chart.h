@@ -17,9 +17,9 @@ enum gw_axis_unit {
 
 struct gw_axis {
     enum gw_axis_unit unit;
-    bool logarithmic;
-    double low, high; /* values at the ends; logarithmic: both above 0 */
-    double step;      /* linear: between ticks; logarithmic: factor from one tick to the next */
+    bool logarithmic, fine; /* fine: of a logarithmic axis, ticks at 2 and 5 times the powers of ten too */
+    double low, high;       /* values at the ends; logarithmic: both above 0 */
+    double step;            /* linear: between ticks; logarithmic: factor from one tick to the next */
 };
 
 struct gw_chart {
@@ -33,8 +33,8 @@ struct gw_axis gw_axis_linear(enum gw_axis_unit unit, double low, double high, u
 /* The high end raised to the next tick, so that the axis ends with a label. */
 struct gw_axis gw_axis_rounded(struct gw_axis axis);
 
-/* Round ends around least…most (both above 0), at most max_ticks parts. */
-struct gw_axis gw_axis_logarithmic(enum gw_axis_unit unit, double least, double most, unsigned int max_ticks);
+/* Round ends around least…most (both above 0), with ticks that suit how far they are apart. */
+struct gw_axis gw_axis_logarithmic(enum gw_axis_unit unit, double least, double most);
 
 /* Number of ticks within the axis, and the value of each of them. */
 unsigned int gw_axis_ticks(const struct gw_axis *axis);

@@ -86,8 +86,8 @@ static size_t measure(const struct gw_model *model, struct gw_chart *chart, stru
         count++;
     }
     if (count) {
-        chart->across = gw_axis_logarithmic(GW_AXIS_BYTES, least_size, most_size, 0);
-        chart->up = gw_axis_logarithmic(GW_AXIS_RATE, least_rate, most_rate, 0);
+        chart->across = gw_axis_logarithmic(GW_AXIS_BYTES, least_size, most_size);
+        chart->up = gw_axis_logarithmic(GW_AXIS_RATE, least_rate, most_rate);
     }
     return count;
 }

@@ -12,5 +12,8 @@ void gw_layout_overview(struct gw_page *page);
 void gw_layout_gaps(struct gw_page *page);
 void gw_layout_kernels(struct gw_page *page);
 void gw_layout_copies(struct gw_page *page);
+void gw_layout_comm(struct gw_page *page);
+void gw_layout_ranks(struct gw_page *page);
+void gw_layout_memory(struct gw_page *page);
 
 #endif

@@ -65,6 +65,9 @@ void gw_page_finish(struct gw_page *page, double y, const char *note);
 /* "NVIDIA H100 (GPU 0)", "simulated GPU 0": short, for row labels and titles. */
 void gw_page_device_name(const struct gw_page *page, uint32_t device, char *text, size_t size);
 
+/* "rank 3" by its largest communicator or else its process; the device's name where there are no ranks. */
+void gw_page_rank_name(const struct gw_page *page, uint32_t device, char *text, size_t size);
+
 /* The device's model name, or NULL where it says no more than gw_page_device_name. */
 const char *gw_page_device_model(const struct gw_model *model, uint32_t device);
 

@@ -12,6 +12,9 @@ const struct gw_plot gw_plots[] = {
     {"gaps", "time lost by the length of gaps and their cause", gw_layout_gaps},
     {"kernels", "the kernels with most time, and how often they run", gw_layout_kernels},
     {"copies", "size and rate of every copy, pageable and page-locked", gw_layout_copies},
+    {"comm", "bus bandwidth against size, and exposed communication", gw_layout_comm},
+    {"ranks", "how late each rank comes to its collectives", gw_layout_ranks},
+    {"memory", "device memory over time, and allocations by size", gw_layout_memory},
 };
 const size_t gw_plots_count = sizeof(gw_plots) / sizeof(gw_plots[0]);
 

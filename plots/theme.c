@@ -16,7 +16,8 @@ static const struct gw_theme themes[] = {
      .link = 0x66708070,
      .confirmed = 0xc63d4fff,
      .unknown = 0xb07d00ff,
-     .ruled_out = 0x4f7f5cff},
+     .ruled_out = 0x4f7f5cff,
+     .heat = {0xeceff3ff, 0xf6d06aff, 0xe8743bff, 0xa62a4aff, 0x4a1942ff}},
     {.name = "dark",
      .background = 0x16191eff,
      .panel = 0x1d2127ff,
@@ -30,7 +31,8 @@ static const struct gw_theme themes[] = {
      .link = 0x98a2b070,
      .confirmed = 0xf07a88ff,
      .unknown = 0xe8b84aff,
-     .ruled_out = 0x8fc79eff},
+     .ruled_out = 0x8fc79eff,
+     .heat = {0x2a3038ff, 0x5e2c6aff, 0xb43a5aff, 0xec8a3eff, 0xfbe08aff}},
 };
 
 static const uint32_t class_colours[GW_CLASS_COUNT] = {
@@ -144,6 +146,19 @@ uint32_t gw_colour_of_text_on(uint32_t colour)
 
     /* Rec. 601 luma; above it, dark text has the larger contrast. */
     return 0.299 * r + 0.587 * g + 0.114 * b > 140.0 ? 0x1c2128ff : 0xffffffff;
+}
+
+uint32_t gw_colour_of_heat(const struct gw_theme *theme, double part)
+{
+    double at = (part > 0.0 ? part < 1.0 ? part : 1.0 : 0.0) * (GW_HEAT_STOPS - 1);
+    unsigned int stop = at < GW_HEAT_STOPS - 1 ? (unsigned int)at : GW_HEAT_STOPS - 2;
+    uint32_t colour = 0;
+
+    for (unsigned int shift = 0; shift < 32; shift += 8) {
+        double low = theme->heat[stop] >> shift & 0xff, high = theme->heat[stop + 1] >> shift & 0xff;
+        colour |= (uint32_t)(low + (high - low) * (at - stop) + 0.5) << shift;
+    }
+    return colour;
 }
 
 uint32_t gw_colour_faded(uint32_t colour, double factor)

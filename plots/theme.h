@@ -11,6 +11,7 @@
 #include "analyzer/verdicts/budget.h"
 
 #define GW_KERNEL_COLOURS 10
+#define GW_HEAT_STOPS 5
 
 struct gw_theme {
     const char *name;
@@ -18,6 +19,7 @@ struct gw_theme {
     uint32_t on_cpu, off_cpu; /* a thread outside CUDA */
     uint32_t link;            /* launch to kernel */
     uint32_t confirmed, unknown, ruled_out;
+    uint32_t heat[GW_HEAT_STOPS]; /* from none to most; their lightness goes one way */
 };
 
 /* The theme called name ("light", "dark"), or NULL. */
@@ -30,6 +32,9 @@ uint32_t gw_colour_of_kernel(unsigned int index); /* 0…GW_KERNEL_COLOURS − 1
 
 /* Dark or white, whichever reads better on the colour. */
 uint32_t gw_colour_of_text_on(uint32_t colour);
+
+/* Between the theme's colours for none (0) and most (1). */
+uint32_t gw_colour_of_heat(const struct gw_theme *theme, double part);
 
 /* The colour with its opacity scaled by factor (0…1). */
 uint32_t gw_colour_faded(uint32_t colour, double factor);

@@ -87,7 +87,8 @@ bool gw_timeline_window(const struct gw_plot_source *source, const struct gw_plo
     if (options->have_range) {
         data->begin_ns = model->run.begin_ns + options->range_begin_ns;
         data->end_ns = model->run.begin_ns + options->range_end_ns;
-    } else if (data->process != GW_NONE && (options->have_steps || median < model->steps_count)) {
+    } else if (data->process != GW_NONE &&
+               (options->have_steps || (median < model->steps_count && neighbours != GW_TIMELINE_WHOLE))) {
         first = last = median;
         if (options->have_steps) {
             first = find_step(model, data->process, options->first_step);

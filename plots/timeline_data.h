@@ -64,7 +64,8 @@ struct gw_timeline_data {
 };
 
 /* The window that the options ask for: a range, steps, or the median step with neighbours steps on either side; the
- * whole trace where there are no steps. Returns false when it holds no time. */
+ * whole trace where there are no steps or neighbours is GW_TIMELINE_WHOLE. Returns false when it holds no time. */
+#define GW_TIMELINE_WHOLE UINT32_MAX
 bool gw_timeline_window(const struct gw_plot_source *source, const struct gw_plot_options *options, uint32_t neighbours,
                         struct gw_timeline_data *data);
 

@@ -29,6 +29,16 @@ void plot_fixture_untimed(struct plot_fixture *fixture);
 /* More threads and streams than a picture holds, long names, no steps. */
 void plot_fixture_crowded(struct plot_fixture *fixture);
 
+/* Ranks, each a device of one process, that all-reduce in every step while they compute; rank 2 comes last to each. A
+ * transfer takes the latency and its bytes on the bus at the rate. The first two steps are warm-up. */
+#define PLOT_FIXTURE_LATENCY_NS 15000u
+#define PLOT_FIXTURE_BYTES_PER_NS 90.0
+void plot_fixture_ranks(struct plot_fixture *fixture, uint32_t ranks, uint32_t steps);
+
+/* 256 MiB that stay; forty times 32 MiB from a pool and 1 to 5 MiB beside them that go again; 64 MiB on the host; the
+ * release of something unseen. */
+void plot_fixture_memory(struct plot_fixture *fixture);
+
 void plot_fixture_destroy(struct plot_fixture *fixture);
 
 #endif

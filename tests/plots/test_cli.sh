@@ -23,7 +23,7 @@ mkdir -p "$directory"
 "$gpuwitness" record -q --simgpu -o "$directory/run" -- "$program" >/dev/null || fail "recording"
 
 written=$("$gpuwitness" plot "$directory/run" -o "$directory/pictures") || fail "plotting"
-for name in overview timeline budget gaps kernels copies; do
+for name in overview timeline budget gaps kernels copies comm ranks memory; do
   [ -s "$directory/pictures/$name.png" ] || fail "$name.png was not written"
   [[ $written == *"$directory/pictures/$name.png"* ]] || fail "$name.png was not named"
 done

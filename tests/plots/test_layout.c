@@ -92,21 +92,29 @@ static void check_inside(const struct gw_scene *scene, const char *what)
     }
 }
 
+static void make_run(size_t run, struct plot_fixture *fixture)
+{
+    static void (*const corners[])(struct plot_fixture *) = {plot_fixture_empty, plot_fixture_untimed,
+                                                             plot_fixture_crowded, plot_fixture_memory};
+
+    if (run < 4)
+        corners[run](fixture);
+    else if (run < 6)
+        plot_fixture_training(fixture, run == 4 ? 50 : 2000);
+    else
+        plot_fixture_ranks(fixture, run == 6 ? 4 : 300, run == 6 ? 40 : 12);
+}
+
 static void texts_do_not_overlap(void **state)
 {
-    static void (*const runs[])(struct plot_fixture *) = {plot_fixture_empty, plot_fixture_untimed,
-                                                          plot_fixture_crowded};
     static const double widths[] = {GW_PLOT_WIDTH_MIN, 1600.0, 3000.0};
     struct gw_canvas *canvas;
     (void)state;
 
     assert_int_equal(gw_canvas_create(&canvas), 0);
-    for (size_t run = 0; run < 5; run++) {
+    for (size_t run = 0; run < 8; run++) {
         struct plot_fixture fixture;
-        if (run < 3)
-            runs[run](&fixture);
-        else
-            plot_fixture_training(&fixture, run == 3 ? 50 : 2000);
+        make_run(run, &fixture);
         for (size_t i = 0; i < gw_plots_count; i++)
             for (size_t k = 0; k < 3; k++) {
                 struct gw_scene scene;

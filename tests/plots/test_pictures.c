@@ -73,6 +73,10 @@ static void draws_corner_cases(void **state)
     draw_all("untimed", &fixture, "light");
     plot_fixture_crowded(&fixture);
     draw_all("crowded", &fixture, "light");
+    plot_fixture_memory(&fixture);
+    draw_all("memory", &fixture, "dark");
+    plot_fixture_ranks(&fixture, 8, 40);
+    draw_all("ranks", &fixture, "light");
     plot_fixture_many(&fixture, 300000);
     draw_all("many", &fixture, "light");
 }
