@@ -1,6 +1,9 @@
 /*
  * Judges of the thread that feeds the GPU: busy, asleep, or paying for launches and queries.
  */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/verdicts/judge.h"
@@ -14,23 +17,31 @@
 #define USUAL_LAUNCH_NS 5000u
 #define LAUNCH_SLACK_NS 20000u
 
+/* This much of the idle time in the longest interval of each step: one pause, not many small ones. */
+#define ONE_PAUSE_SHARE 0.8
+
 static double a_step(const struct gw_judge *judge, double count)
 {
     return count / (judge->steps > 0 ? judge->steps : 1);
 }
 
 /* Idle intervals of analysed steps in which the host was busy: how many, and the longest as evidence. A thread's own
- * pauses would not do: with several threads the longest belong to one whose turn it was not. */
-static void take_host_gaps(const struct gw_judge *judge, struct gw_finding *finding)
+ * pauses would not do: with several threads the longest belong to one whose turn it was not. Returns the share that the
+ * longest interval of each step has of their time. */
+static double take_host_gaps(const struct gw_judge *judge, struct gw_finding *finding)
 {
     const struct gw_model *model = judge->model;
+    uint64_t all_ns = 0, longest_ns = 0, longest_in_step_ns = 0;
+    size_t in_step = model->steps_count;
     finding->count = 0;
     finding->evidence_count = 0;
     for (size_t i = 0, step = 0; i < judge->budget->gaps_count; i++) {
         const struct gw_gap *gap = &judge->budget->gaps[i];
         uint32_t process = model->devices[gap->device].process;
-        if (i && gap[-1].device != gap->device)
+        if (i && gap[-1].device != gap->device) {
             step = 0;
+            in_step = model->steps_count;
+        }
         while (step < model->steps_count &&
                (model->steps[step].process < process ||
                 (model->steps[step].process == process && model->steps[step].end_ns <= gap->begin_ns)))
@@ -38,16 +49,44 @@ static void take_host_gaps(const struct gw_judge *judge, struct gw_finding *find
         if (gap->cls != GW_CLASS_IDLE_HOST || step == model->steps_count || model->steps[step].process != process ||
             model->steps[step].warmup || model->steps[step].begin_ns > gap->begin_ns)
             continue;
+        uint64_t length_ns = gap->end_ns - gap->begin_ns;
         finding->count++;
         if (gap->call != GW_NONE)
-            gw_finding_evidence(finding, gap->begin_ns, gap->end_ns - gap->begin_ns, gap->call);
+            gw_finding_evidence(finding, gap->begin_ns, length_ns, gap->call);
+        if (step != in_step)
+            longest_in_step_ns = 0;
+        in_step = step;
+        all_ns += length_ns;
+        if (length_ns > longest_in_step_ns) {
+            longest_ns += length_ns - longest_in_step_ns;
+            longest_in_step_ns = length_ns;
+        }
     }
+    return all_ns ? (double)longest_ns / (double)all_ns : 0;
+}
+
+/* Fewer or captured launches would not shorten one long pause. */
+static int advise_on_one_pause(const struct gw_judge *judge, struct gw_verdict *verdict, uint32_t call, double share)
+{
+    char *what = gw_describe_call(judge, call);
+    int length = -1;
+    if (what)
+        length =
+            asprintf(&verdict->fix,
+                     "%.0f %% of this is one pause of the host in each step, the longest before %s: look at what "
+                     "the program does there and move it to another thread or out of the loop (PyTorch: DataLoader "
+                     "workers; JAX: prepare the next batch in a thread; both: log and evaluate less often).",
+                     100 * share, what);
+    free(what);
+    if (length < 0)
+        verdict->fix = NULL;
+    return length < 0 ? -ENOMEM : 0;
 }
 
 int gw_judge_dispatch_bound(struct gw_judge *judge, struct gw_verdict *verdict)
 {
     struct gw_finding finding;
-    double host = judge->class_ns[GW_CLASS_IDLE_HOST], waited = 0, kernels = 0;
+    double host = judge->class_ns[GW_CLASS_IDLE_HOST], waited = 0, kernels = 0, in_one_pause = 0;
     int ret = gw_finding_init(&finding, judge);
     if (ret < 0)
         return ret;
@@ -66,11 +105,14 @@ int gw_judge_dispatch_bound(struct gw_judge *judge, struct gw_verdict *verdict)
                   judge->model->calls[fact->call].begin_ns + 2 * judge->budget->launch_latency_ns + op->error_ns;
     }
     if (finding.count)
-        take_host_gaps(judge, &finding); /* pauses are not occurrences: the idle intervals they cause are */
+        in_one_pause =
+            take_host_gaps(judge, &finding); /* pauses are not occurrences: the idle intervals they cause are */
     ret = gw_finding_conclude(&finding, judge, verdict,
                               "the GPU idles %.3f ms a step while the host is busy between CUDA calls, and %.0f %% of "
                               "the kernels start as soon as they are launched",
                               host / 1e6, kernels > 0 ? 100 * waited / kernels : 0);
+    if (ret == 0 && verdict->state == GW_CONFIRMED && in_one_pause >= ONE_PAUSE_SHARE && finding.evidence_count)
+        ret = advise_on_one_pause(judge, verdict, finding.calls[0], in_one_pause);
     gw_finding_release(&finding);
     return ret;
 }

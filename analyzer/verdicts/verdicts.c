@@ -57,7 +57,7 @@ static int judge_suspect(struct gw_judge *judge, const struct suspect *suspect, 
         verdict->bound_ms = 0;
         return gw_verdict_unknown(verdict, "%s", why);
     }
-    if (ret == 0 && verdict->state == GW_CONFIRMED && !(verdict->fix = strdup(suspect->fix)))
+    if (ret == 0 && verdict->state == GW_CONFIRMED && !verdict->fix && !(verdict->fix = strdup(suspect->fix)))
         ret = -ENOMEM;
     return ret;
 }

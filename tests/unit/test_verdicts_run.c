@@ -289,6 +289,31 @@ static void preemption_is_no_hiccup(void **state)
     off_the_cpu(0, 10, US(5000), "hiccup");
 }
 
+/* The advice for a loop of many small pauses would not help against a single long one. */
+static void one_pause_a_step(void **state)
+{
+    (void)state;
+    for (unsigned pauses = 1; pauses <= 8; pauses += 7) {
+        struct outcome outcome = {0};
+        struct gw_script script;
+        gw_script_begin(&script);
+        for (int i = 0; i < WARMUP + STEPS; i++) {
+            gw_script_step(&script, i < WARMUP);
+            for (unsigned k = 0; k < 8; k++) {
+                gw_script_launch(&script, 1, "_Z7forwardPf", US(50));
+                gw_script_think(&script, k < pauses ? US(2000) / pauses : 0);
+            }
+            gw_script_end_step(&script, i < WARMUP);
+        }
+        end_run(&script, &outcome);
+        const struct gw_verdict *verdict = find(&outcome, "dispatch-bound");
+        if (verdict->state != GW_CONFIRMED)
+            fail_msg("not confirmed: %s", verdict->why);
+        assert_int_equal(strstr(verdict->fix, "one pause") != NULL, pauses == 1);
+        release(&outcome);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -301,6 +326,7 @@ int main(void)
         cmocka_unit_test(noise_is_no_fault),
         cmocka_unit_test(preemption_is_not_sleep),
         cmocka_unit_test(preemption_is_no_hiccup),
+        cmocka_unit_test(one_pause_a_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
