@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GW_SINK_VERSION 4u
+#define GW_SINK_VERSION 5u
 #define GW_WORDS_MAX 40u // the longest list of words a wrapper hands over
 
 // How a program reached an API; bit api * 3 + route of gw_notes.routes.
@@ -56,6 +56,7 @@ struct gw_thread {
     uint8_t op_index;
     uint8_t comm_groups; // of NCCL, begun and not ended
     uint32_t notes_seen;
+    uint8_t nvtx_levels[16]; // open ranges of NVTX's domains
     struct {
         uint64_t handle;
         const struct gw_stream *stream;
@@ -99,6 +100,8 @@ struct gw_sink {
     // Leaves a call that the shim entered before the tracer was there: its function, depth and begin_ns are set.
     // Preserves errno.
     void (*end_early)(struct gw_thread *thread, struct gw_call *call, const uint64_t *words, int32_t result);
+    // A copy of NVTX in the program wants a tool: see shim/tracer/nvtx.h. Returns what InitializeInjectionNvtx2 does.
+    int (*attach_nvtx)(const void *(*export_table)(uint32_t table));
     // The program closes a descriptor: calls close_fd, but for a descriptor of the tracer's own fails with EBADF, as if
     // it were not open.
     int (*close)(int fd, int (*close_fd)(int fd));

@@ -58,8 +58,8 @@ static const struct argp_option options[] = {
      "Add the recording as it was made instead: command lines, host name, paths and variables included.", 0},
     {"show-redactions", KEY_SHOW_REDACTIONS, 0, 0,
      "Print what was replaced by what, for your eyes only; without -o nothing is written.", 0},
-    {"step", KEY_STEP, "REGEX", 0, "A kernel whose name matches begins a step. Default: steps are found by themselves.",
-     0},
+    {"step", KEY_STEP, "REGEX", 0,
+     "An NVTX range, or else a kernel, whose name matches begins a step. Default: steps are found by themselves.", 0},
     {"step-every", KEY_STEP_EVERY, "N", 0, "With --step: only every N-th match begins one.", 0},
     {0},
 };

@@ -35,8 +35,8 @@ static const struct argp_option options[] = {
      "End with status 3 when B's WHAT ('step', or a class of the budget) is longer than A's by more than LIMIT and by "
      "more than the noise; LIMIT in milliseconds, or with % of A's step.",
      0},
-    {"step", KEY_STEP, "REGEX", 0, "A kernel whose name matches begins a step. Default: steps are found by themselves.",
-     0},
+    {"step", KEY_STEP, "REGEX", 0,
+     "An NVTX range, or else a kernel, whose name matches begins a step. Default: steps are found by themselves.", 0},
     {"step-every", KEY_STEP_EVERY, "N", 0, "With --step: only every N-th match begins one.", 0},
     {0},
 };

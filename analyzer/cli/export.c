@@ -40,8 +40,8 @@ static const struct argp_option options[] = {
      0},
     {"output", 'o', "PATH", 0,
      "The file to write; for csv the directory, made when it is not there. Files of the same names are replaced.", 0},
-    {"step", KEY_STEP, "REGEX", 0, "A kernel whose name matches begins a step. Default: steps are found by themselves.",
-     0},
+    {"step", KEY_STEP, "REGEX", 0,
+     "An NVTX range, or else a kernel, whose name matches begins a step. Default: steps are found by themselves.", 0},
     {"step-every", KEY_STEP_EVERY, "N", 0, "With --step: only every N-th match begins one.", 0},
     {0},
 };

@@ -263,6 +263,7 @@ static int set_environment(const struct recording *recording)
         result |= simulate(recording);
     result |= put_in_front("LD_PRELOAD", recording->paths.shim);
     result |= setenv("LTTNG_HOME", gw_session_home(recording->session), 1);
+    result |= setenv("NVTX_INJECTION64_PATH", recording->paths.shim, 0); /* a tool of the program's own stays */
     result |= setenv("GPUWITNESS_RUN_DIR", recording->dir.path, 1);
     result |= setenv("GPUWITNESS_GPU_TIMING", recording->options.gpu_timing, 1);
     result |= setenv("GPUWITNESS_HASH", recording->options.hash, 1);

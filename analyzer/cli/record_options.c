@@ -54,8 +54,9 @@ static const struct argp_option options[] = {
 
 static const char help_text[] =
     "Runs PROGRAM unchanged and records what it does with its GPUs into the directory RUN.\v"
-    "The program sees nothing but these variables: LD_PRELOAD (the recording library in front), LTTNG_HOME and "
-    "GPUWITNESS_*; with --simgpu also LD_LIBRARY_PATH and SIMGPU_CONFIG. Signals are passed on to it, except SIGUSR2 "
+    "The program sees nothing but these variables: LD_PRELOAD (the recording library in front), LTTNG_HOME, "
+    "GPUWITNESS_* and, unless it was set, NVTX_INJECTION64_PATH; with --simgpu also LD_LIBRARY_PATH and SIMGPU_CONFIG. "
+    "Signals are passed on to it, except SIGUSR2 "
     "with --attach-on-signal or --flight-recorder.\n\n"
     "Processes that it leaves behind are recorded for up to 10 s more.\n\n"
     "Exit status: the program's own, 128 + N when signal N ended it; 127 when it was not found, 126 when it is not "

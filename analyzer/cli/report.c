@@ -33,8 +33,8 @@ static const struct argp_option options[] = {
      "each.",
      0},
     {"verbose", 'v', 0, 0, "All evidence, every class, and why each suspect was ruled out.", 0},
-    {"step", KEY_STEP, "REGEX", 0, "A kernel whose name matches begins a step. Default: steps are found by themselves.",
-     0},
+    {"step", KEY_STEP, "REGEX", 0,
+     "An NVTX range, or else a kernel, whose name matches begins a step. Default: steps are found by themselves.", 0},
     {"step-every", KEY_STEP_EVERY, "N", 0, "With --step: only every N-th match begins one.", 0},
     {0},
 };

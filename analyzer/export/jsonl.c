@@ -154,6 +154,7 @@ static int write_steps(struct lines *lines, const struct gw_budget *budget)
         gw_json_number(&lines->json, "process", model->threads[range->thread].process);
         gw_json_number(&lines->json, "tid", model->threads[range->thread].tid);
         gw_json_text(&lines->json, "name", model->names[range->name]);
+        gw_json_text(&lines->json, "domain", range->domain == GW_NONE ? NULL : model->names[range->domain]);
         gw_json_number(&lines->json, "begin_ns", range->begin_ns);
         gw_json_number(&lines->json, "end_ns", range->end_ns);
         status = close_line(lines);

@@ -14,7 +14,11 @@
 #include "analyzer/export/output.h"
 #include "shim/api/functions.h"
 
-#define NVTX_PUSH_POP 59 /* eventType of NVTX_EVENTS */
+/* eventType of NVTX_EVENTS */
+#define NVTX_MARK 34
+#define NVTX_PUSH_POP 59
+#define NVTX_START_END 60
+#define NVTX_DOMAIN_CREATE 75
 
 static const char schema[] =
     "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384; BEGIN;"
@@ -43,7 +47,7 @@ static const char schema[] =
     " deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, streamId INTEGER NOT NULL, correlationId INTEGER,"
     " globalPid INTEGER);"
     "CREATE TABLE NVTX_EVENTS (start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, text TEXT,"
-    " globalTid INTEGER, textId INTEGER);"
+    " globalTid INTEGER, textId INTEGER, category INTEGER, color INTEGER, domainId INTEGER);"
     "CREATE TABLE GPUWITNESS_STEPS (globalPid INTEGER NOT NULL, step INTEGER NOT NULL, start INTEGER NOT NULL,"
     " end INTEGER NOT NULL, warmup INTEGER NOT NULL);"
     "CREATE TABLE GPUWITNESS_GAPS (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL,"
@@ -321,22 +325,76 @@ static void write_ops(struct database *self)
     sqlite3_finalize(graphs.handle);
 }
 
+static void put_number_or_null(struct statement *statement, uint32_t number)
+{
+    if (number)
+        put_number(statement, number);
+    else
+        put_null(statement);
+}
+
+/* 0 for the domain without a name. */
+static int64_t domain_id(const struct gw_range *range)
+{
+    return range->domain == GW_NONE ? 0 : (int64_t)range->domain + 1;
+}
+
+static void write_range(struct database *self, struct statement *rows, const struct gw_range *range)
+{
+    static const int types[] = {
+        [GW_RANGE_NESTED] = NVTX_PUSH_POP, [GW_RANGE_FREE] = NVTX_START_END, [GW_RANGE_MARK] = NVTX_MARK};
+    const struct gw_thread *thread = &self->model->threads[range->thread];
+    put_number(rows, (int64_t)range->begin_ns);
+    if (range->kind == GW_RANGE_MARK)
+        put_null(rows);
+    else
+        put_number(rows, (int64_t)range->end_ns);
+    put_number(rows, types[range->kind]);
+    put_text(rows, self->names->full[range->name]);
+    put_number(rows, global_id(self->model, thread->process, thread->tid));
+    put_number_or_null(rows, range->category);
+    put_number_or_null(rows, range->color);
+    put_number(rows, domain_id(range));
+    write_row(rows);
+}
+
+static void write_domain(struct database *self, struct statement *rows, const struct gw_range *range)
+{
+    put_number(rows, (int64_t)range->begin_ns);
+    put_null(rows);
+    put_number(rows, NVTX_DOMAIN_CREATE);
+    put_text(rows, self->names->full[range->domain]);
+    put_null(rows);
+    put_null(rows);
+    put_null(rows);
+    put_number(rows, domain_id(range));
+    write_row(rows);
+}
+
+static void write_ranges(struct database *self)
+{
+    const struct gw_model *model = self->model;
+    struct statement rows = prepare(self, "INSERT INTO NVTX_EVENTS VALUES (?, ?, ?, ?, ?, NULL, ?, ?, ?)");
+    bool *known = calloc(model->names_count + 1, sizeof(*known));
+    if (!known && !self->status)
+        self->status = -ENOMEM;
+    for (size_t i = 0; self->status == 0 && i < model->ranges_count; i++) {
+        const struct gw_range *range = &model->ranges[i];
+        write_range(self, &rows, range);
+        if (range->domain != GW_NONE && !known[range->domain]) {
+            known[range->domain] = true;
+            write_domain(self, &rows, range);
+        }
+    }
+    free(known);
+    sqlite3_finalize(rows.handle);
+}
+
 static void write_steps(struct database *self, const struct gw_budget *budget)
 {
     const struct gw_model *model = self->model;
-    struct statement ranges = prepare(self, "INSERT INTO NVTX_EVENTS VALUES (?, ?, ?, ?, ?, NULL)");
     struct statement steps = prepare(self, "INSERT INTO GPUWITNESS_STEPS VALUES (?, ?, ?, ?, ?)");
     struct statement gaps = prepare(self, "INSERT INTO GPUWITNESS_GAPS VALUES (?, ?, ?, ?, ?, ?)");
-    for (size_t i = 0; self->status == 0 && i < model->ranges_count; i++) {
-        const struct gw_range *range = &model->ranges[i];
-        const struct gw_thread *thread = &model->threads[range->thread];
-        put_number(&ranges, (int64_t)range->begin_ns);
-        put_number(&ranges, (int64_t)range->end_ns);
-        put_number(&ranges, NVTX_PUSH_POP);
-        put_text(&ranges, self->names->full[range->name]);
-        put_number(&ranges, global_id(model, thread->process, thread->tid));
-        write_row(&ranges);
-    }
     for (size_t i = 0; self->status == 0 && i < model->steps_count; i++) {
         const struct gw_step *step = &model->steps[i];
         put_number(&steps, global_id(model, step->process, 0));
@@ -360,7 +418,6 @@ static void write_steps(struct database *self, const struct gw_budget *budget)
             put_number(&gaps, (int64_t)gap->call + 1);
         write_row(&gaps);
     }
-    sqlite3_finalize(ranges.handle);
     sqlite3_finalize(steps.handle);
     sqlite3_finalize(gaps.handle);
 }
@@ -372,6 +429,7 @@ static void write_all(struct database *self, const struct gw_budget *budget)
     write_target(self);
     write_calls(self);
     write_ops(self);
+    write_ranges(self);
     write_steps(self, budget);
     if (self->status == 0)
         check(self, sqlite3_exec(self->handle, "COMMIT", NULL, NULL, NULL));

@@ -139,9 +139,10 @@ static int build(const char *path, const struct gw_model_input *inputs, size_t i
                  struct gw_error *error)
 {
     struct gw_builder builder = {.inputs = inputs, .input_count = input_count, .error = error};
-    int (*const parts[])(struct gw_builder *) = {
-        list_blocks,       map_functions,   gw_build_context, gw_build_timings,     gw_build_nodes,     gw_build_calls,
-        gw_build_op_lists, gw_build_extras, gw_build_floor,   gw_build_collectives, gw_build_unrecorded};
+    int (*const parts[])(struct gw_builder *) = {list_blocks,     map_functions,        gw_build_context,
+                                                 gw_build_ranges, gw_build_timings,     gw_build_nodes,
+                                                 gw_build_calls,  gw_build_op_lists,    gw_build_extras,
+                                                 gw_build_floor,  gw_build_collectives, gw_build_unrecorded};
     int status = -ENOMEM;
     builder.model = calloc(1, sizeof(*builder.model));
     if (!builder.model) {

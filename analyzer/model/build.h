@@ -13,7 +13,7 @@
 
 struct gw_model_options {
     struct gw_read_progress progress;
-    const char *step_regex; /* a kernel whose name matches starts a step; NULL: search the sequence of operations */
+    const char *step_regex; /* a range or kernel whose name matches starts a step; NULL: search the sequence of operations */
     uint32_t step_every;    /* with step_regex: only every n-th match starts one; 0 and 1: each */
 };
 

@@ -147,6 +147,10 @@ int gw_build_unrecorded(struct gw_builder *builder);
 /* Takes steps out of the model that reach into such a loss. */
 void gw_drop_unrecorded_steps(struct gw_model *model);
 
+/* ranges.c. After the context: what the program said through NVTX. */
+int gw_build_ranges(struct gw_builder *builder);
+void gw_builder_sort_ranges(struct gw_model *model);
+
 /* Releases what the builder owns, not the model. */
 void gw_builder_clear(struct gw_builder *builder);
 

@@ -211,9 +211,18 @@ struct gw_thread_gap {
 /* The program or its framework named what a thread did in [begin, end): NVTX ranges, annotations of a profiler. Ranges
  * of a thread may nest. */
 struct gw_range {
-    uint64_t begin_ns, end_ns;
+    uint64_t begin_ns, end_ns; /* equal for a mark */
     uint32_t thread;
-    uint32_t name; /* index into names */
+    uint32_t name;            /* index into names */
+    uint32_t domain;          /* NVTX domain's name, likewise; GW_NONE: the one without a name */
+    uint32_t category, color; /* the program's number for a kind, 0: none; ARGB, 0: none */
+    uint8_t kind;             /* enum gw_range_kind */
+};
+
+enum gw_range_kind {
+    GW_RANGE_NESTED = 0, /* pushed and popped by its thread */
+    GW_RANGE_FREE,       /* begun by its thread, ended by any; may overlap others without nesting */
+    GW_RANGE_MARK
 };
 
 enum gw_loss_reason {

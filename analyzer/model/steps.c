@@ -194,7 +194,11 @@ int gw_steps_by_sequence(struct gw_model *model)
     return 0;
 }
 
-static int match_names(const struct gw_model *model, const char *regex, bool *matches, struct gw_error *error)
+/* Names that match: of kernels in their short form, of ranges as they are. */
+#define MATCHES_KERNEL 1u
+#define MATCHES_RANGE 2u
+
+static int match_names(const struct gw_model *model, const char *regex, uint8_t *matches, struct gw_error *error)
 {
     regex_t compiled;
     char reason[128];
@@ -207,29 +211,102 @@ static int match_names(const struct gw_model *model, const char *regex, bool *ma
     for (size_t n = 0; n < model->names_count && !status; n++) {
         char *name = gw_kernel_name_short(model->names[n]);
         status = name ? 0 : -ENOMEM;
-        matches[n] = name && regexec(&compiled, name, 0, NULL, 0) == 0;
+        matches[n] = name && regexec(&compiled, name, 0, NULL, 0) == 0 ? MATCHES_KERNEL : 0;
+        matches[n] |= regexec(&compiled, model->names[n], 0, NULL, 0) == 0 ? MATCHES_RANGE : 0;
         free(name);
     }
     regfree(&compiled);
     return status;
 }
 
-static int cut_by_name(struct gw_model *model, uint32_t process, const bool *matches, uint32_t every)
+/* Events that are kernels with a matching name. Returns how many `firsts` there are. */
+static size_t firsts_by_kernel(const struct gw_model *model, const struct gw_sequence *sequence, const uint8_t *matches,
+                               uint32_t every, struct gw_step_range *firsts)
+{
+    const uint32_t *ops = model->process_ops + model->processes[sequence->process].op_first;
+    size_t count = 0, seen = 0;
+    for (size_t e = 0; e < sequence->count; e++) {
+        uint32_t name = sequence->events[e].op == GW_NONE ? GW_NONE : model->ops[ops[sequence->events[e].op]].name;
+        if (name != GW_NONE && matches[name] & MATCHES_KERNEL && seen++ % every == 0) {
+            firsts[count++] = (struct gw_step_range){.first = e};
+        }
+    }
+    return count;
+}
+
+/* The next range from *at on whose name matches and that lies in no other such range of its thread; NULL after the
+ * thread's last. *at: at first the thread's first range. */
+static const struct gw_range *next_outermost(const struct gw_model *model, const uint8_t *matches, uint32_t thread,
+                                             uint64_t after_ns, size_t *at)
+{
+    while (*at < model->ranges_count && model->ranges[*at].thread == thread) {
+        const struct gw_range *range = &model->ranges[(*at)++];
+        if (matches[range->name] & MATCHES_RANGE && range->begin_ns >= after_ns) {
+            return range;
+        }
+    }
+    return NULL;
+}
+
+/* Where the process's ranges with a matching name begin that lead it: those of the thread with most of them. */
+static size_t leading_ranges(const struct gw_model *model, uint32_t process, const uint8_t *matches)
+{
+    size_t most = 0, leading = SIZE_MAX;
+    for (size_t at = 0; at < model->ranges_count;) {
+        uint32_t thread = model->ranges[at].thread;
+        size_t first = at, count = 0;
+        uint64_t after_ns = 0;
+        for (const struct gw_range *range; (range = next_outermost(model, matches, thread, after_ns, &at)); count++) {
+            after_ns = range->end_ns;
+        }
+        if (model->threads[thread].process == process && count > most) {
+            most = count;
+            leading = first;
+        }
+    }
+    return leading;
+}
+
+/* The first events within the leading ranges; a range without any begins no step. */
+static size_t firsts_by_range(const struct gw_model *model, const struct gw_sequence *sequence, const uint8_t *matches,
+                              uint32_t every, struct gw_step_range *firsts)
+{
+    size_t at = leading_ranges(model, sequence->process, matches), event = 0, count = 0, seen = 0;
+    uint64_t after_ns = 0;
+    if (at == SIZE_MAX) {
+        return 0;
+    }
+    uint32_t thread = model->ranges[at].thread;
+    for (const struct gw_range *range; (range = next_outermost(model, matches, thread, after_ns, &at));) {
+        after_ns = range->end_ns;
+        if (seen++ % every != 0) {
+            continue;
+        }
+        while (event < sequence->count && sequence->events[event].begin_ns < range->begin_ns) {
+            event++;
+        }
+        if (event < sequence->count && (!count || firsts[count - 1].first != event)) {
+            firsts[count++] = (struct gw_step_range){.first = event};
+        }
+    }
+    return count;
+}
+
+/* Stores in *by_ranges whether ranges of the process matched; they go before kernels. */
+static int cut_by_name(struct gw_model *model, uint32_t process, const uint8_t *matches, uint32_t every,
+                       bool *by_ranges)
 {
     struct gw_sequence sequence = {0};
-    const uint32_t *ops = model->process_ops + model->processes[process].op_first;
     int status = gw_sequence_create(model, process, &sequence);
     struct gw_step_range *ranges = status ? NULL : malloc((sequence.count + 1) * sizeof(*ranges));
-    size_t count = 0, seen = 0;
     if (!ranges) {
         status = -ENOMEM;
         goto end;
     }
-    for (size_t e = 0; e < sequence.count; e++) {
-        uint32_t name = sequence.events[e].op == GW_NONE ? GW_NONE : model->ops[ops[sequence.events[e].op]].name;
-        if (name != GW_NONE && matches[name] && seen++ % every == 0) {
-            ranges[count++] = (struct gw_step_range){.first = e};
-        }
+    size_t count = firsts_by_range(model, &sequence, matches, every, ranges);
+    *by_ranges = *by_ranges || count;
+    if (!count) {
+        count = firsts_by_kernel(model, &sequence, matches, every, ranges);
     }
     for (size_t i = 0; i < count; i++) {
         ranges[i].count = (i + 1 < count ? ranges[i + 1].first : sequence.count) - ranges[i].first;
@@ -244,17 +321,18 @@ end:
 
 int gw_steps_by_name(struct gw_model *model, const char *regex, uint32_t every, struct gw_error *error)
 {
-    bool *matches = calloc(model->names_count + 1, sizeof(*matches));
+    uint8_t *matches = calloc(model->names_count + 1, sizeof(*matches));
+    bool by_ranges = false;
     int status = matches ? match_names(model, regex, matches, error) : -ENOMEM;
     for (uint32_t p = 0; p < model->processes_count && !status; p++) {
-        status = cut_by_name(model, p, matches, every ? every : 1);
+        status = cut_by_name(model, p, matches, every ? every : 1, &by_ranges);
     }
     free(matches);
     if (!status && !model->steps_count) {
-        return gw_error_set(error, -EINVAL, "no kernel of the run matches '%s'", regex);
+        return gw_error_set(error, -EINVAL, "no kernel and no NVTX range of the run matches '%s'", regex);
     }
     if (!status) {
-        model->steps_method = "regex";
+        model->steps_method = by_ranges ? "nvtx" : "regex";
         model->steps_confidence = 1;
     }
     return status;

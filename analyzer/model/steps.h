@@ -10,8 +10,8 @@
  */
 int gw_steps_by_sequence(struct gw_model *model);
 
-/* A step begins with every `every`-th kernel whose demangled name matches the extended regular expression; 0 means 1.
- * Returns 0, -EINVAL with *error filled when the expression is none or nothing matches it, or -ENOMEM. */
+/* A step begins with every `every`-th range of the program's (NVTX) whose name matches the extended regular expression,
+ * or, in a process without such ranges, with every such kernel by its demangled name; 0 means 1. Returns 0, -EINVAL with *error filled when the expression is none or nothing matches it, or -ENOMEM. */
 int gw_steps_by_name(struct gw_model *model, const char *regex, uint32_t every, struct gw_error *error);
 
 /* A step as a range of a process's sequence. */

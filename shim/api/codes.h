@@ -117,6 +117,48 @@ enum gw_comm_kind {
 #define GW_STREAM_LEGACY 0x2u
 #define GW_STREAM_PER_THREAD 0x4u
 
+/* nvtx and nvtx_name: what happened in which domain, counted from 1; 0 is the one without a name. level: ranges of that
+ * domain which are open round this one in the thread. payload: nvtxPayloadType_t. */
+#define GW_NVTX_WHERE(pid, tid) ((uint64_t)(pid) << 32 | (uint64_t)(tid))
+#define GW_NVTX_WHERE_PID(where) ((uint32_t)((where) >> 32))
+#define GW_NVTX_WHERE_TID(where) ((uint32_t)(where))
+#define GW_NVTX_WHAT(kind, level, payload, domain)                                                                     \
+    ((uint64_t)(kind) | (uint64_t)(level) << 8 | (uint64_t)((payload)&0xff) << 16 | (uint64_t)(domain) << 32)
+#define GW_NVTX_WHAT_KIND(what) ((uint8_t)(what))
+#define GW_NVTX_WHAT_LEVEL(what) ((uint8_t)((what) >> 8))
+#define GW_NVTX_WHAT_PAYLOAD(what) ((uint8_t)((what) >> 16))
+#define GW_NVTX_WHAT_DOMAIN(what) ((uint32_t)((what) >> 32))
+#define GW_NVTX_LEVEL_UNKNOWN 0xffu
+/* nvtx.id: number of a range that was started | of the registered string that is its text << 32, 0 where there is none
+ */
+#define GW_NVTX_ID(range, string) ((uint64_t)(range) | (uint64_t)(string) << 32)
+#define GW_NVTX_ID_RANGE(id) ((uint32_t)(id))
+#define GW_NVTX_ID_STRING(id) ((uint32_t)((id) >> 32))
+/* nvtx.tag: colour as ARGB | category << 32 */
+#define GW_NVTX_TAG(color, category) ((uint64_t)(color) | (uint64_t)(category) << 32)
+#define GW_NVTX_TAG_COLOR(tag) ((uint32_t)(tag))
+#define GW_NVTX_TAG_CATEGORY(tag) ((uint32_t)((tag) >> 32))
+
+enum gw_nvtx_kind {
+    GW_NVTX_PUSH = 0,
+    GW_NVTX_POP = 1,
+    GW_NVTX_START = 2, /* a range that any thread may end, by its number */
+    GW_NVTX_END = 3,
+    GW_NVTX_MARK = 4
+};
+
+/* What nvtx_name.id is: */
+enum gw_nvtx_name {
+    GW_NVTX_NAME_DOMAIN = 0,
+    GW_NVTX_NAME_STRING = 1, /* a registered string */
+    GW_NVTX_NAME_CATEGORY = 2,
+    GW_NVTX_NAME_THREAD = 3, /* thread id */
+    GW_NVTX_NAME_DEVICE = 4, /* ordinal */
+    GW_NVTX_NAME_CONTEXT = 5,
+    GW_NVTX_NAME_STREAM = 6, /* handle */
+    GW_NVTX_NAME_EVENT = 7
+};
+
 enum gw_timing_backend { GW_TIMING_OFF = 0, GW_TIMING_EVENTS = 1, GW_TIMING_CUPTI = 2 };
 
 enum gw_coverage_kind {

@@ -127,14 +127,19 @@ static const struct gw_sink *wait_for_load(int *loading)
     return __atomic_load_n(&gw_sink, __ATOMIC_ACQUIRE);
 }
 
-static bool load_and_begin(struct gw_thread *thread, struct gw_call *call, unsigned function, const uint64_t *words)
+bool gw_sink_is_loading(const struct gw_sink *sink)
+{
+    return sink == &sink_loading;
+}
+
+const struct gw_sink *gw_load_tracer(struct gw_thread *thread)
 {
     static int loading = NOT_LOADED;
-    int saved_errno = errno, before = NOT_LOADED;
-    const struct gw_sink *sink;
+    const struct gw_sink *sink = __atomic_load_n(&gw_sink, __ATOMIC_ACQUIRE);
+    int before = NOT_LOADED;
 
-    if (thread->busy)
-        return false;
+    if (sink != &sink_loading)
+        return sink;
     if (__atomic_compare_exchange_n(&loading, &before, LOADING, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
         int cancel_state;
 
@@ -148,9 +153,19 @@ static bool load_and_begin(struct gw_thread *thread, struct gw_call *call, unsig
         __atomic_store_n(&gw_sink, sink, __ATOMIC_RELEASE);
         __atomic_store_n(&loading, LOADED, __ATOMIC_RELEASE);
         syscall(SYS_futex, &loading, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-    } else {
-        sink = wait_for_load(&loading);
+        gw_nvtx_attach_waiting(sink);
+        return sink;
     }
+    return wait_for_load(&loading);
+}
+
+static bool load_and_begin(struct gw_thread *thread, struct gw_call *call, unsigned function, const uint64_t *words)
+{
+    int saved_errno = errno;
+
+    if (thread->busy)
+        return false;
+    const struct gw_sink *sink = gw_load_tracer(thread);
     bool begun = false;
 
     call->early = 0;

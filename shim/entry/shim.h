@@ -97,6 +97,14 @@ void gw_lookup_answer(unsigned function, const uint64_t *words, int32_t result);
 extern const struct gw_sink *gw_sink;
 extern __thread struct gw_thread gw_thread;
 
+// Makes sure that the tracer is loaded, or that it cannot be. Returns the sink in use: gw_sink_is_loading says whether
+// another thread still loads, after a wait.
+const struct gw_sink *gw_load_tracer(struct gw_thread *thread);
+bool gw_sink_is_loading(const struct gw_sink *sink);
+
+// Copies of NVTX that came while the tracer was being loaded.
+void gw_nvtx_attach_waiting(const struct gw_sink *sink);
+
 // What a function returns when no loaded library has it.
 int32_t gw_missing_status(unsigned function);
 

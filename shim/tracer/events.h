@@ -224,6 +224,22 @@ LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, communicator,
                                                                lttng_ust_field_integer(uint64_t, where, where)
                                                                    lttng_ust_field_integer(uint32_t, device, device)))
 
+/* The program said through NVTX what a thread does. where: pid << 32 | tid. what, id, tag: GW_NVTX_WHAT, _ID, _TAG.
+ * value: the payload's bytes. text: empty when the string was registered, and at the ends of ranges. */
+LTTNG_UST_TRACEPOINT_EVENT(
+    gpuwitness, nvtx,
+    LTTNG_UST_TP_ARGS(uint64_t, where, uint64_t, what, uint64_t, id, uint64_t, tag, uint64_t, value, const char *,
+                      text),
+    LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(uint64_t, where, where) lttng_ust_field_integer(uint64_t, what, what)
+                            lttng_ust_field_integer(uint64_t, id, id) lttng_ust_field_integer(uint64_t, tag, tag)
+                                lttng_ust_field_integer(uint64_t, value, value) lttng_ust_field_string(text, text)))
+
+/* The program named something through NVTX. what: GW_NVTX_WHAT of enum gw_nvtx_name, which says what id is. */
+LTTNG_UST_TRACEPOINT_EVENT(
+    gpuwitness, nvtx_name, LTTNG_UST_TP_ARGS(uint64_t, where, uint64_t, what, uint64_t, id, const char *, text),
+    LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(uint64_t, where, where) lttng_ust_field_integer(uint64_t, what, what)
+                            lttng_ust_field_integer(uint64_t, id, id) lttng_ust_field_string(text, text)))
+
 /* What was seen and what was not: enum gw_coverage_kind, the library or function name, and a detail for a person. */
 LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, coverage,
                            LTTNG_UST_TP_ARGS(uint32_t, pid, uint32_t, kind, const char *, name, const char *, detail),

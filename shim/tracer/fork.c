@@ -91,12 +91,17 @@ static void after_in_child(void)
     errno = saved_errno;
 }
 
+bool gw_fork_is_awake(void)
+{
+    return __atomic_load_n(&state, __ATOMIC_ACQUIRE) == AWAKE;
+}
+
 bool gw_fork_wake(void)
 {
     int expected = DORMANT;
     sigset_t signals;
 
-    if (__atomic_load_n(&state, __ATOMIC_ACQUIRE) == AWAKE)
+    if (gw_fork_is_awake())
         return true;
     if (!__atomic_compare_exchange_n(&state, &expected, WAKING, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return expected == AWAKE;

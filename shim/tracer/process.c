@@ -1,4 +1,5 @@
 // The process event, and what was seen of libraries, routes and names.
+#include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -54,6 +55,16 @@ static void read_command(char *command, size_t size)
     command[length] = '\0';
 }
 
+// A program's own tool for NVTX is left alone; then its ranges are not here.
+static void say_of_nvtx(void)
+{
+    const char *injection = getenv("NVTX_INJECTION64_PATH");
+    Dl_info shim;
+
+    if (injection && dladdr((const void *)gw_tracer.host->thread, &shim) && strcmp(injection, shim.dli_fname) != 0)
+        gw_coverage(GW_COVERAGE_DISABLED, "NVTX", "NVTX_INJECTION64_PATH leads to another tool");
+}
+
 void gw_process_enter(void)
 {
     char exe[4096] = "", command[4096] = "", host[256] = "", environment[4096] = "";
@@ -73,6 +84,7 @@ void gw_process_enter(void)
         environment[at] = '\0';
     }
     lttng_ust_tracepoint(gpuwitness, process, gw_tracer.pid, (uint32_t)getppid(), exe, command, host, environment);
+    say_of_nvtx();
 }
 
 static bool is_new_library(const char *path)

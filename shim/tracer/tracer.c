@@ -11,6 +11,7 @@
 #include "shim/timing/timing.h"
 #include "shim/tracer/driver.h"
 #include "shim/tracer/events.h"
+#include "shim/tracer/nvtx.h"
 #include "shim/tracer/objects.h"
 
 struct gw_tracer gw_tracer;
@@ -315,6 +316,7 @@ static struct gw_sink sink = {.watched = watched,
                               .begin = gw_call_begin,
                               .end = gw_call_end,
                               .end_early = gw_call_end_early,
+                              .attach_nvtx = gw_nvtx_attach,
                               .close = lttng_ust_safe_close_fd};
 
 void gw_tracer_record_as_told(void)

@@ -123,6 +123,7 @@ void gw_tracer_record_first_call(void);
 // fork.c. Whether this process may write events: a forked child can from its first call on, which wakes it.
 void gw_fork_init(void);
 bool gw_fork_wake(void);
+bool gw_fork_is_awake(void);
 
 // Of liblttng-ust-common, whose public headers do not have them; its library liblttng-ust-fd uses them the same way.
 int lttng_ust_safe_close_fd(int fd, int (*close_fd)(int fd));

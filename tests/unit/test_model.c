@@ -345,7 +345,7 @@ static void test_steps_by_name(void **state)
     gw_model_destroy(model);
     options.step_regex = "nothing";
     assert_true(gw_model_build_from_records("run", &input, 1, &options, &model, &error) < 0);
-    assert_string_equal(error.text, "no kernel of the run matches 'nothing'");
+    assert_string_equal(error.text, "no kernel and no NVTX range of the run matches 'nothing'");
     options.step_regex = "(";
     assert_true(gw_model_build_from_records("run", &input, 1, &options, &model, &error) < 0);
     end_trace(&trace);

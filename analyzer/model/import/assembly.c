@@ -121,7 +121,7 @@ int gw_assembly_add_range(struct gw_assembly *assembly, uint32_t pid, uint32_t t
                           const char *name)
 {
     struct gw_model *model = assembly->builder.model;
-    struct gw_range range = {.begin_ns = begin_ns, .end_ns = end_ns};
+    struct gw_range range = {.begin_ns = begin_ns, .end_ns = end_ns, .domain = GW_NONE};
     if (model->ranges_count >= ITEMS_MAX) {
         return -EFBIG;
     }

@@ -255,18 +255,6 @@ static void extend(struct gw_process *process, uint64_t begin_ns, uint64_t end_n
     process->last_ns = end_ns > process->last_ns ? end_ns : process->last_ns;
 }
 
-static int by_thread_and_begin(const void *left, const void *right)
-{
-    const struct gw_range *a = left, *b = right;
-    if (a->thread != b->thread) {
-        return a->thread < b->thread ? -1 : 1;
-    }
-    if (a->begin_ns != b->begin_ns) {
-        return a->begin_ns < b->begin_ns ? -1 : 1;
-    }
-    return a->end_ns > b->end_ns ? -1 : a->end_ns < b->end_ns;
-}
-
 int gw_tie_extent(struct gw_assembly *assembly)
 {
     struct gw_model *model = assembly->builder.model;
@@ -288,8 +276,6 @@ int gw_tie_extent(struct gw_assembly *assembly)
         model->run.begin_ns = process->first_ns < model->run.begin_ns ? process->first_ns : model->run.begin_ns;
         model->run.end_ns = process->last_ns > model->run.end_ns ? process->last_ns : model->run.end_ns;
     }
-    if (model->ranges_count) {
-        qsort(model->ranges, model->ranges_count, sizeof(*model->ranges), by_thread_and_begin);
-    }
+    gw_builder_sort_ranges(model);
     return 0;
 }

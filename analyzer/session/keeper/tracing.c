@@ -29,8 +29,8 @@ struct gw_tracing {
     bool ring;
 };
 
-static const char *const context_events[] = {"process",  "thread",   "device",      "stream",
-                                             "function", "coverage", "communicator"};
+static const char *const context_events[] = {"process",  "thread",   "device",       "stream",
+                                             "function", "coverage", "communicator", "nvtx_name"};
 
 #define CONTEXT_EVENTS (sizeof(context_events) / sizeof(context_events[0]))
 
