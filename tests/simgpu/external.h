@@ -1,5 +1,5 @@
-// Kernels whose end another library decides: the collectives of the simulated NCCL. Exported by libcuda.so.1 beside
-// the functions of call.h.
+// Kernels of the simulated libraries, whose end (NCCL's collectives) or duration (cuBLAS) they decide. Exported by
+// libcuda.so.1 beside the functions of call.h.
 #ifndef GW_SIMGPU_EXTERNAL_H
 #define GW_SIMGPU_EXTERNAL_H
 
@@ -25,6 +25,10 @@ struct simgpu_external {
 
 // The next kernel this thread launches or captures is one of these; NULL takes it back. Copied by that launch.
 typedef void simgpu_next_kernel_fn(const struct simgpu_external *external);
+
+// The duration of the next kernel this thread launches or captures, unless a `kernel` rule names that kernel: for
+// libraries that know their kernels' arithmetic. Copied by that launch.
+typedef void simgpu_next_kernel_ns_fn(uint64_t duration_ns);
 
 // Starts the operation as soon as its device has the multiprocessors free, not before `ready_ns`. Engine lock held.
 // Returns the start.

@@ -14,7 +14,7 @@
 
 struct logged_op {
     unsigned device, stream;
-    char kind[16], name[64], cause[16];
+    char kind[16], name[256], cause[16];
     uint64_t bytes, submit_ns, start_ns, end_ns, graph_node;
 };
 

@@ -50,6 +50,8 @@ CUresult work_kernel(struct work *work, CUfunction function, const unsigned grid
         work->kernel.external = *sim_thread.next_kernel;
         sim_thread.next_kernel = NULL;
     }
+    work->kernel.library_ns = sim_thread.next_kernel_ns;
+    sim_thread.next_kernel_ns = 0;
     if (function->is_spin) {
         const void *first = parameters ? parameters[0] : NULL;
         for (void **item = extra; item && item[0] != CU_LAUNCH_PARAM_END; item += 2) {
@@ -297,6 +299,8 @@ static void plan_kernel(struct op *op, const struct kernel_work *kernel)
         duration_ns = (double)kernel->spin_ns;
     else if (function->fixed_ns >= 0)
         duration_ns = function->fixed_ns;
+    else if (kernel->library_ns)
+        duration_ns = (double)kernel->library_ns;
     op->name = function->name;
     if (kernel->external.submit) {
         external_attach(op, &kernel->external);

@@ -21,7 +21,8 @@ struct CUfunc_st {
 struct kernel_work {
     struct CUfunc_st *function;
     unsigned grid[3], block[3], shared_bytes;
-    uint64_t spin_ns; // first argument of a spin kernel
+    uint64_t spin_ns;    // first argument of a spin kernel
+    uint64_t library_ns; // duration that the launching library gave; 0: none
     CUcontext context;
     struct simgpu_external external; // without `submit`: an ordinary kernel
 };

@@ -7,6 +7,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 simgpu_next_kernel_fn simgpu_next_kernel;
+simgpu_next_kernel_ns_fn simgpu_next_kernel_ns;
 simgpu_external_start_fn simgpu_external_start;
 simgpu_external_finish_fn simgpu_external_finish;
 simgpu_effect_fn simgpu_effect;
@@ -17,6 +18,11 @@ simgpu_link_gbps_fn simgpu_link_gbps;
 EXPORT void simgpu_next_kernel(const struct simgpu_external *external)
 {
     sim_thread.next_kernel = external;
+}
+
+EXPORT void simgpu_next_kernel_ns(uint64_t duration_ns)
+{
+    sim_thread.next_kernel_ns = duration_ns;
 }
 
 static void launch_ready(struct op *op)

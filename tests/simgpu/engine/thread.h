@@ -21,6 +21,7 @@ struct thread {
     struct CUctx_st *contexts[THREAD_CONTEXTS];
     unsigned context_count;
     const struct simgpu_external *next_kernel; // what the next kernel launched is, or NULL
+    uint64_t next_kernel_ns;                   // duration of the next kernel launched; 0: nothing was said
     uint64_t serial;                           // distinguishes threads whose storage is reused; 0 until asked for
 };
 
