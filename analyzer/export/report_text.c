@@ -65,6 +65,28 @@ static void print_title(const struct text *text)
     fprintf(text->page.out, "%s\n\n", is_simulated(model) ? ", on the SIMULATED GPU" : "");
 }
 
+/* Of a program that enqueued nothing because its calls failed, a longer run would tell no more. */
+static bool print_failure(const struct text *text)
+{
+    const struct gw_model *model = text->report->model;
+    const struct gw_call *first = NULL;
+    size_t failed = 0;
+    for (size_t i = 0; i < model->calls_count && !model->ops_count; i++) {
+        const struct gw_call *call = &model->calls[i];
+        if (call->depth > 1 || call->flags & GW_CALL_NO_END || !call->result)
+            continue;
+        first = first ? first : call;
+        failed++;
+    }
+    if (!first)
+        return false;
+    gw_page_item(&text->page, NULL, 2,
+                 "The program enqueued no work on a GPU: %zu of its CUDA calls failed, the first was %s with error %d. "
+                 "See its own messages, and `gpuwitness doctor` for what is wrong with this machine.",
+                 failed, gw_function_name(first->function), (int)first->result);
+    return true;
+}
+
 static void print_no_answer(const struct text *text)
 {
     const struct gw_model *model = text->report->model;
@@ -93,6 +115,8 @@ static void print_no_answer(const struct text *text)
                      0, 0);
         return;
     }
+    if (print_failure(text))
+        return;
     gw_page_item(
         &text->page, NULL, 2,
         "%zu CUDA calls were seen, but no repeating steps among them: there is no step to explain. A longer run, "

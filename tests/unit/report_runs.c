@@ -26,6 +26,17 @@ static struct gw_model *scripted(bool faulty, bool steps)
     return gw_script_end(&script);
 }
 
+static struct gw_model *failing(void)
+{
+    struct gw_script script;
+    gw_script_begin(&script);
+    for (int i = 0; i < STEPS; i++) {
+        uint32_t call = gw_script_call(&script, "cudaMalloc", 2000);
+        gw_fixture_model(script.fixture)->calls[call].result = 35;
+    }
+    return gw_script_end(&script);
+}
+
 bool report_run_create(struct report_run *ret_run, const char *name)
 {
     struct report_run run = {0};
@@ -35,6 +46,8 @@ bool report_run_create(struct report_run *ret_run, const char *name)
         run.model = scripted(false, true);
     else if (strcmp(name, "stepless") == 0)
         run.model = scripted(false, false);
+    else if (strcmp(name, "failing") == 0)
+        run.model = failing();
     else if (strcmp(name, "empty") == 0)
         run.model = gw_fixture_finish(gw_fixture_create());
     if (!run.model)

@@ -16,7 +16,7 @@
 #include "analyzer/export/report_words.h"
 #include "tests/unit/report_runs.h"
 
-static const char *const runs[] = {"faulty", "healthy", "stepless", "empty"};
+static const char *const runs[] = {"faulty", "healthy", "stepless", "failing", "empty"};
 
 static char *written(const char *name, bool json, const struct gw_report_text_options *options)
 {
@@ -149,6 +149,10 @@ static void runs_without_steps_say_so(void **state)
     free(text);
     text = written("stepless", false, &options);
     assert_non_null(strstr(text, "no repeating steps"));
+    free(text);
+    text = written("failing", false, &options);
+    assert_non_null(strstr(text, "12 of its CUDA calls failed"));
+    assert_non_null(strstr(text, "error 35"));
     free(text);
     text = written("healthy", false, &options);
     assert_non_null(strstr(text, "No suspect is confirmed"));
