@@ -7,6 +7,8 @@
 #include "analyzer/verdicts/judge.h"
 #include "shim/api/functions.h"
 
+#define NOISY_SHARE 0.1 /* of a step */
+
 int gw_finding_init(struct gw_finding *ret_finding, const struct gw_judge *judge)
 {
     *ret_finding = (struct gw_finding){.cap_ns = -1};
@@ -266,6 +268,12 @@ static int conclude_ruled_out(const struct gw_judge *judge, struct gw_verdict *v
         return gw_verdict_unknown(verdict,
                                   "%s, but the GPU's state is unknown for %.3f ms of a step (operations without times)",
                                   sign, judge->unknown_ns / 1e6);
+    /* Steps that differ this much among themselves neither confirm nor rule out what could cost as much. */
+    if (bound_ns > NOISY_SHARE * judge->mean_ns && judge->noise_ns > NOISY_SHARE * judge->mean_ns)
+        return gw_verdict_unknown(verdict,
+                                  "%s; it may cost up to %.3f ms of a step, but the steps vary by %.3f ms among "
+                                  "themselves: record more steps, or choose them with --step REGEX",
+                                  sign, bound_ns / 1e6, judge->noise_ns / 1e6);
     return gw_verdict_rule_out(verdict, bound_ns, "%s; %s %.3f ms of a step", sign, how, fmax(bound_ns, 0) / 1e6);
 }
 
