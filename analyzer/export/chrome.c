@@ -5,10 +5,12 @@
  */
 #include "analyzer/export/export.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/export/exchanges.h"
 #include "analyzer/export/json.h"
 #include "analyzer/export/names.h"
 #include "shim/api/functions.h"
@@ -16,6 +18,7 @@
 struct chrome {
     const struct gw_model *model;
     const struct gw_names *names;
+    struct gw_exchanges exchanges;
     struct gw_json json;
 };
 
@@ -126,9 +129,44 @@ static const char *memory_word(uint8_t kind)
     return words[kind <= GW_HOST_UNKNOWN ? kind : GW_HOST_UNKNOWN];
 }
 
-static void write_op(struct chrome *chrome, const struct gw_op *op)
+/* As PyTorch annotates its own NCCL kernels; of several that were grouped, the first. */
+static void put_collective(struct chrome *chrome, uint32_t op)
+{
+    static const char *const names[] = {[GW_COMM_ALL_REDUCE] = "allreduce",
+                                        [GW_COMM_REDUCE] = "reduce",
+                                        [GW_COMM_REDUCE_SCATTER] = "reduce_scatter",
+                                        [GW_COMM_BROADCAST] = "broadcast",
+                                        [GW_COMM_ALL_GATHER] = "allgather",
+                                        [GW_COMM_ALL_TO_ALL] = "all_to_all",
+                                        [GW_COMM_GATHER] = "gather",
+                                        [GW_COMM_SCATTER] = "scatter",
+                                        [GW_COMM_SEND] = "send",
+                                        [GW_COMM_RECV] = "recv"};
+    const struct gw_model *model = chrome->model;
+    uint32_t count = 0;
+    const struct gw_collective *collective = gw_exchanges_of_op(&chrome->exchanges, model, op, &count);
+    if (!collective || collective->kind >= GW_COMM_KIND_COUNT)
+        return;
+    const struct gw_communicator *communicator = &model->communicators[collective->communicator];
+    struct gw_exchange_elements elements = gw_exchange_elements(model, collective);
+    char id[24];
+    snprintf(id, sizeof(id), "%016" PRIx64, communicator->id);
+    gw_json_text(&chrome->json, "Collective name", names[collective->kind]);
+    gw_json_number(&chrome->json, "In msg nelems", elements.in);
+    gw_json_number(&chrome->json, "Out msg nelems", elements.out);
+    gw_json_text(&chrome->json, "dtype", elements.type);
+    gw_json_number(&chrome->json, "Group size", communicator->size);
+    gw_json_text(&chrome->json, "Process Group Name", id);
+    gw_json_number(&chrome->json, "Seq", collective->sequence);
+    gw_json_number(&chrome->json, "grouped collectives", count);
+    if (collective->arrival_wait_ns != GW_TIME_UNKNOWN)
+        gw_json_us(&chrome->json, "wait for other ranks (us)", collective->arrival_wait_ns);
+}
+
+static void write_op(struct chrome *chrome, uint32_t index)
 {
     const struct gw_model *model = chrome->model;
+    const struct gw_op *op = &model->ops[index];
     const struct gw_stream *stream = &model->streams[op->stream];
     const struct gw_launch *launch = gw_launch_of_op(model, op);
     const struct gw_copy *copy = gw_copy_of_op(model, op);
@@ -169,6 +207,7 @@ static void write_op(struct chrome *chrome, const struct gw_op *op)
             gw_json_number(&chrome->json, NULL, launch->block[i]);
         gw_json_close_list(&chrome->json);
     }
+    put_collective(chrome, index);
     close_slice(chrome);
     if (op->outer_call != GW_NONE) {
         const struct gw_call *call = &model->calls[op->outer_call];
@@ -245,9 +284,9 @@ static int write_document(struct chrome *chrome)
     gw_json_open_list(&chrome->json, "traceEvents");
     write_labels(chrome);
     int status = write_calls(chrome);
-    for (size_t i = 0; !status && i < model->ops_count; i++) {
+    for (uint32_t i = 0; !status && i < model->ops_count; i++) {
         if (gw_op_is_shown(&model->ops[i]))
-            write_op(chrome, &model->ops[i]);
+            write_op(chrome, i);
         status = chrome->json.output->status;
     }
     write_annotations(chrome);
@@ -263,13 +302,15 @@ int gw_export_chrome(const struct gw_model *model, const struct gw_budget *budge
     struct chrome chrome = {.model = model, .names = &names};
     (void)budget; /* a trace of this kind has no place for the causes of idle time */
     int status = gw_names_init(&names, model);
-    status = status ? status : gw_output_open(&output, path);
+    int exchanges_status = gw_exchanges_init(&chrome.exchanges, model);
+    status = status ? status : exchanges_status ? exchanges_status : gw_output_open(&output, path);
     if (!status) {
         status = gw_json_init(&chrome.json, &output);
         status = status ? status : write_document(&chrome);
         gw_json_release(&chrome.json);
         status = gw_output_close(&output, status);
     }
+    gw_exchanges_release(&chrome.exchanges);
     gw_names_release(&names);
     return status;
 }

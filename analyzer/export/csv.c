@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/export/exchanges.h"
 #include "analyzer/export/output.h"
 #include "shim/api/functions.h"
 
@@ -112,10 +113,9 @@ static void write_collectives(FILE *file, const struct source *source)
         putc(',', file);
         put_time(file, collective->arrival_wait_ns);
         putc(',', file);
-        if (collective->transfer_ns != GW_TIME_UNKNOWN && collective->transfer_ns > 0) {
-            fprintf(file, "%.3f",
-                    gw_comm_bus_factor((enum gw_comm_kind)collective->kind, communicator->size) *
-                        (double)collective->size_bytes / (double)collective->transfer_ns);
+        double bus_gbps = gw_exchange_bus_gbps(model, collective);
+        if (bus_gbps >= 0) {
+            fprintf(file, "%.3f", bus_gbps);
         }
         putc('\n', file);
     }

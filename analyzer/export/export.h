@@ -36,7 +36,7 @@ gw_export_file gw_export_chrome;
 gw_export_file gw_export_sqlite;
 
 /* JSON Lines, schema gpuwitness.jsonl/1: an object a line with "type" run, process, thread, device, call, op, range,
- * step, budget or gap, fields as in the CSV files. */
+ * collective, step, budget or gap, fields as in the CSV files. */
 gw_export_file gw_export_jsonl;
 
 #endif

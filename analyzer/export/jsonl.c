@@ -1,6 +1,10 @@
 /* JSON Lines: an object a line, whose "type" says what it is; the same tables and names as the CSV files, and more. */
 #include "analyzer/export/export.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "analyzer/export/exchanges.h"
 #include "analyzer/export/json.h"
 #include "analyzer/export/names.h"
 #include "shim/api/functions.h"
@@ -202,6 +206,44 @@ static int write_gaps(struct lines *lines, const struct gw_budget *budget)
     return status;
 }
 
+/* The columns of collectives.csv, with the process, the ranks seen, and the time of the transfer. */
+static int write_collectives(struct lines *lines)
+{
+    const struct gw_model *model = lines->model;
+    int status = 0;
+    for (size_t i = 0; i < model->collectives_count && !status; i++) {
+        const struct gw_collective *collective = &model->collectives[i];
+        const struct gw_communicator *communicator = &model->communicators[collective->communicator];
+        const struct gw_op *op = collective->op == GW_NONE ? NULL : &model->ops[collective->op];
+        double bus_gbps = gw_exchange_bus_gbps(model, collective);
+        char id[24];
+        if (collective->match == GW_NONE)
+            continue; /* the call failed */
+        snprintf(id, sizeof(id), "%016" PRIx64, communicator->id);
+        open_line(lines, "collective");
+        gw_json_number(&lines->json, "process", communicator->process);
+        gw_json_text(&lines->json, "comm", id);
+        gw_json_number(&lines->json, "seq", collective->sequence);
+        gw_json_number(&lines->json, "rank", communicator->rank);
+        gw_json_number(&lines->json, "ranks", communicator->size);
+        gw_json_number(&lines->json, "ranks_seen", collective->matched);
+        gw_json_text(&lines->json, "op", gw_comm_kind_name((enum gw_comm_kind)collective->kind));
+        gw_json_number(&lines->json, "bytes", collective->size_bytes);
+        put_call_id(lines, collective->call);
+        gw_json_number(&lines->json, "enqueue_ns", model->calls[collective->call].begin_ns);
+        put_time(lines, "start_ns", op ? op->start_ns : GW_TIME_UNKNOWN);
+        put_time(lines, "end_ns", op ? op->end_ns : GW_TIME_UNKNOWN);
+        put_time(lines, "arrival_wait_ns", collective->arrival_wait_ns);
+        put_time(lines, "transfer_ns", collective->transfer_ns);
+        if (bus_gbps < 0)
+            gw_json_null(&lines->json, "busbw_gbps");
+        else
+            gw_json_real(&lines->json, "busbw_gbps", bus_gbps);
+        status = close_line(lines);
+    }
+    return status;
+}
+
 int gw_export_jsonl(const struct gw_model *model, const struct gw_budget *budget, const char *path)
 {
     struct gw_names names;
@@ -214,6 +256,7 @@ int gw_export_jsonl(const struct gw_model *model, const struct gw_budget *budget
         status = status ? status : write_context(&lines);
         status = status ? status : write_calls(&lines);
         status = status ? status : write_ops(&lines);
+        status = status ? status : write_collectives(&lines);
         status = status ? status : write_steps(&lines, budget);
         status = status ? status : write_gaps(&lines, budget);
         gw_json_release(&lines.json);

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "analyzer/export/exchanges.h"
 #include "analyzer/export/names.h"
 #include "analyzer/export/perfetto_writer.h"
 #include "shim/api/functions.h"
@@ -15,7 +16,16 @@
 #define DEPTH_MAX 64u
 
 /* Track ids: kind in the upper bits, so that none is 0 and none twice. Overlapping operations of a stream get lanes. */
-enum track_kind { TRACK_PROCESS = 1, TRACK_THREAD, TRACK_DEVICE, TRACK_STREAM, TRACK_STEPS, TRACK_IDLE, TRACK_RANGES };
+enum track_kind {
+    TRACK_PROCESS = 1,
+    TRACK_THREAD,
+    TRACK_DEVICE,
+    TRACK_STREAM,
+    TRACK_STEPS,
+    TRACK_IDLE,
+    TRACK_RANGES,
+    TRACK_EXCHANGES
+};
 #define TRACK(kind, index) ((uint64_t)(kind) << 56 | (uint64_t)(index) << 16)
 #define LANES_MAX 0xffffu
 
@@ -28,6 +38,7 @@ enum track_kind { TRACK_PROCESS = 1, TRACK_THREAD, TRACK_DEVICE, TRACK_STREAM, T
 struct perfetto {
     const struct gw_model *model;
     const struct gw_names *names;
+    struct gw_exchanges exchanges;
     struct gw_perfetto writer;
     uint8_t *enqueues; /* a bit a call: it enqueued something that is shown */
 };
@@ -203,6 +214,57 @@ end:
     return status;
 }
 
+/* A collective's slice, and in it the wait for the last rank and the transfer where they are known. */
+static void write_collective(struct perfetto *self, struct stack *stack, const struct gw_op *op,
+                             const struct gw_collective *collective, uint32_t count)
+{
+    const struct gw_communicator *communicator = &self->model->communicators[collective->communicator];
+    uint64_t begin_ns = op->start_ns, arrival_ns = op->start_ns + collective->arrival_wait_ns;
+    char id[24];
+    snprintf(id, sizeof(id), "%016" PRIx64, communicator->id);
+    struct gw_perfetto_slice slice = {.track = stack->track,
+                                      .name = gw_comm_kind_name((enum gw_comm_kind)collective->kind),
+                                      .category = GW_PERFETTO_COLLECTIVE,
+                                      .values = {{.argument = GW_PERFETTO_BYTES, .number = collective->size_bytes},
+                                                 {.argument = GW_PERFETTO_COMMUNICATOR, .text = id},
+                                                 {.argument = GW_PERFETTO_SEQUENCE, .number = collective->sequence},
+                                                 {.argument = GW_PERFETTO_RANKS, .number = communicator->size},
+                                                 {.argument = GW_PERFETTO_GROUPED, .number = count}},
+                                      .value_count = 5};
+    close_until(stack, begin_ns);
+    if (stack->depth) /* measured times of two may overlap by their error */
+        begin_ns = stack->ends_ns[0];
+    push(stack, &slice, begin_ns, op->end_ns > begin_ns ? op->end_ns : begin_ns);
+    if (collective->arrival_wait_ns == GW_TIME_UNKNOWN || arrival_ns < begin_ns || arrival_ns > op->end_ns)
+        return;
+    slice.value_count = 0;
+    slice.name = "waiting for other ranks";
+    if (arrival_ns > begin_ns)
+        push(stack, &slice, begin_ns, arrival_ns);
+    slice.name = "transfer";
+    push(stack, &slice, arrival_ns, op->end_ns);
+}
+
+static void write_exchanges(struct perfetto *self, uint32_t stream)
+{
+    const struct gw_model *model = self->model;
+    const uint32_t *ops = model->stream_ops + model->streams[stream].op_first;
+    struct stack stack = {.writer = &self->writer};
+    for (uint32_t i = 0; i < model->streams[stream].op_count && !self->writer.output->status; i++) {
+        uint32_t count = 0;
+        const struct gw_collective *collective = gw_exchanges_of_op(&self->exchanges, model, ops[i], &count);
+        if (!collective || !gw_op_is_shown(&model->ops[ops[i]]))
+            continue;
+        if (!stack.track) {
+            stack.track = TRACK(TRACK_EXCHANGES, stream);
+            gw_perfetto_track(&self->writer, stack.track, TRACK(TRACK_DEVICE, model->streams[stream].device),
+                              "communication");
+        }
+        write_collective(self, &stack, &model->ops[ops[i]], collective, count);
+    }
+    close_until(&stack, UINT64_MAX);
+}
+
 static void write_ranges(struct perfetto *self)
 {
     const struct gw_model *model = self->model;
@@ -269,6 +331,8 @@ static int write_all(struct perfetto *self, const struct gw_budget *budget)
     }
     for (uint32_t i = 0; !status && i < model->streams_count; i++)
         status = write_stream(self, i);
+    for (uint32_t i = 0; !status && i < model->streams_count; i++)
+        write_exchanges(self, i);
     if (!status) {
         write_ranges(self);
         write_steps(self);
@@ -283,7 +347,8 @@ int gw_export_perfetto(const struct gw_model *model, const struct gw_budget *bud
     struct gw_output output;
     struct perfetto self = {.model = model, .names = &names};
     int status = gw_names_init(&names, model);
-    status = status ? status : gw_output_open(&output, path);
+    int exchanges_status = gw_exchanges_init(&self.exchanges, model);
+    status = status ? status : exchanges_status ? exchanges_status : gw_output_open(&output, path);
     if (!status) {
         gw_perfetto_start(&self.writer, &output, model->run.begin_ns,
                           model->run.begin_ns + (uint64_t)model->run.realtime_offset_ns);
@@ -292,6 +357,7 @@ int gw_export_perfetto(const struct gw_model *model, const struct gw_budget *bud
         free(self.enqueues);
         status = gw_output_close(&output, status);
     }
+    gw_exchanges_release(&self.exchanges);
     gw_names_release(&names);
     return status;
 }

@@ -50,18 +50,20 @@ static void write_packet(struct gw_perfetto *self, Packet *packet)
 
 void gw_perfetto_start(struct gw_perfetto *self, struct gw_output *output, uint64_t monotonic_ns, uint64_t realtime_ns)
 {
-    static const char *const categories[] = {[GW_PERFETTO_CALL] = "cuda call",
-                                             [GW_PERFETTO_OP] = "gpu",
-                                             [GW_PERFETTO_STEP] = "step",
-                                             [GW_PERFETTO_IDLE] = "gpu idle",
-                                             [GW_PERFETTO_RANGE] = "range"};
+    static const char *const categories[] = {
+        [GW_PERFETTO_CALL] = "cuda call", [GW_PERFETTO_OP] = "gpu",      [GW_PERFETTO_STEP] = "step",
+        [GW_PERFETTO_IDLE] = "gpu idle",  [GW_PERFETTO_RANGE] = "range", [GW_PERFETTO_COLLECTIVE] = "collective"};
     static const char *const arguments[] = {[GW_PERFETTO_BYTES] = "bytes",
                                             [GW_PERFETTO_ERROR_NS] = "error_ns",
                                             [GW_PERFETTO_GRID] = "grid",
                                             [GW_PERFETTO_BLOCK] = "block",
                                             [GW_PERFETTO_KERNEL] = "kernel",
                                             [GW_PERFETTO_RESULT] = "result",
-                                            [GW_PERFETTO_WAITED_IN] = "waited in or for"};
+                                            [GW_PERFETTO_WAITED_IN] = "waited in or for",
+                                            [GW_PERFETTO_COMMUNICATOR] = "communicator",
+                                            [GW_PERFETTO_SEQUENCE] = "sequence",
+                                            [GW_PERFETTO_RANKS] = "ranks",
+                                            [GW_PERFETTO_GROUPED] = "grouped collectives"};
     Packet packet = GW__PERFETTO__TRACE_PACKET__INIT;
     Gw__Perfetto__ClockSnapshot snapshot = GW__PERFETTO__CLOCK_SNAPSHOT__INIT;
     Gw__Perfetto__ClockSnapshot__Clock clocks[2] = {GW__PERFETTO__CLOCK_SNAPSHOT__CLOCK__INIT,

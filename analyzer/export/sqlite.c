@@ -1,15 +1,18 @@
 /*
  * SQLite with the tables, columns and codes of an Nsight Systems export, so that queries written for those work:
  * https://docs.nvidia.com/nsight-systems/UserGuide/ ("SQLite Schema Reference"). Steps and idle time, which it does not
- * know, stand in GPUWITNESS_STEPS and GPUWITNESS_GAPS.
+ * know, stand in GPUWITNESS_STEPS and GPUWITNESS_GAPS, collectives in GPUWITNESS_COLLECTIVES.
  */
 #include "analyzer/export/export.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/export/exchanges.h"
 #include "analyzer/export/names.h"
 #include "analyzer/export/output.h"
 #include "shim/api/functions.h"
@@ -51,7 +54,10 @@ static const char schema[] =
     "CREATE TABLE GPUWITNESS_STEPS (globalPid INTEGER NOT NULL, step INTEGER NOT NULL, start INTEGER NOT NULL,"
     " end INTEGER NOT NULL, warmup INTEGER NOT NULL);"
     "CREATE TABLE GPUWITNESS_GAPS (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL,"
-    " globalPid INTEGER NOT NULL, class TEXT NOT NULL, correlationId INTEGER);";
+    " globalPid INTEGER NOT NULL, class TEXT NOT NULL, correlationId INTEGER);"
+    "CREATE TABLE GPUWITNESS_COLLECTIVES (comm TEXT NOT NULL, seq INTEGER NOT NULL, rank INTEGER NOT NULL,"
+    " ranks INTEGER NOT NULL, op TEXT NOT NULL, bytes INTEGER NOT NULL, globalPid INTEGER NOT NULL,"
+    " correlationId INTEGER, start INTEGER, end INTEGER, arrivalWait INTEGER, transfer INTEGER, busbwGbps REAL);";
 
 struct database {
     sqlite3 *handle;
@@ -117,6 +123,21 @@ static void put_null(struct statement *self)
 {
     if (self->database->status == 0)
         check(self->database, sqlite3_bind_null(self->handle, ++self->column));
+}
+
+static void put_real(struct statement *self, double number)
+{
+    if (self->database->status == 0)
+        check(self->database, sqlite3_bind_double(self->handle, ++self->column, number));
+}
+
+/* NULL when it is not known. */
+static void put_time(struct statement *self, uint64_t time_ns)
+{
+    if (time_ns == GW_TIME_UNKNOWN)
+        put_null(self);
+    else
+        put_number(self, (int64_t)time_ns);
 }
 
 static void write_row(struct statement *self)
@@ -422,6 +443,48 @@ static void write_steps(struct database *self, const struct gw_budget *budget)
     sqlite3_finalize(gaps.handle);
 }
 
+static void write_collectives(struct database *self)
+{
+    const struct gw_model *model = self->model;
+    struct statement rows =
+        prepare(self, "INSERT INTO GPUWITNESS_COLLECTIVES VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    struct gw_correlator correlator;
+    uint32_t call = 0, number = 0;
+    int status = gw_correlator_init(&correlator, model);
+    self->status = self->status ? self->status : status;
+    for (size_t i = 0; self->status == 0 && i < model->collectives_count; i++) {
+        const struct gw_collective *collective = &model->collectives[i];
+        const struct gw_communicator *communicator = &model->communicators[collective->communicator];
+        const struct gw_op *op = collective->op == GW_NONE ? NULL : &model->ops[collective->op];
+        double bus_gbps = gw_exchange_bus_gbps(model, collective);
+        char id[24];
+        for (; call <= collective->call; call++)
+            number = gw_correlator_next(&correlator, model, call);
+        if (collective->match == GW_NONE)
+            continue; /* the call failed */
+        snprintf(id, sizeof(id), "%016" PRIx64, communicator->id);
+        put_text(&rows, id);
+        put_number(&rows, collective->sequence);
+        put_number(&rows, communicator->rank);
+        put_number(&rows, communicator->size);
+        put_text(&rows, gw_comm_kind_name((enum gw_comm_kind)collective->kind));
+        put_number(&rows, (int64_t)collective->size_bytes);
+        put_number(&rows, global_id(model, communicator->process, 0));
+        put_number(&rows, number);
+        put_time(&rows, op ? op->start_ns : GW_TIME_UNKNOWN);
+        put_time(&rows, op ? op->end_ns : GW_TIME_UNKNOWN);
+        put_time(&rows, collective->arrival_wait_ns);
+        put_time(&rows, collective->transfer_ns);
+        if (bus_gbps < 0)
+            put_null(&rows);
+        else
+            put_real(&rows, bus_gbps);
+        write_row(&rows);
+    }
+    gw_correlator_release(&correlator);
+    sqlite3_finalize(rows.handle);
+}
+
 static void write_all(struct database *self, const struct gw_budget *budget)
 {
     check(self, sqlite3_exec(self->handle, schema, NULL, NULL, NULL));
@@ -431,6 +494,7 @@ static void write_all(struct database *self, const struct gw_budget *budget)
     write_ops(self);
     write_ranges(self);
     write_steps(self, budget);
+    write_collectives(self);
     if (self->status == 0)
         check(self, sqlite3_exec(self->handle, "COMMIT", NULL, NULL, NULL));
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Records examples on the simulated GPU, exports each run in every format and reads it back:
 
-    check_export.py GPUWITNESS EXAMPLES-DIRECTORY
+    check_export.py GPUWITNESS EXAMPLES-DIRECTORY CONFIGURATION-OF-DDP-LOOP
 
 The CSV tables say what must be in each of the others. Our own importers read the Chrome and SQLite files: same steps,
 same budget. Nothing is asserted on how long anything takes."""
@@ -81,7 +81,7 @@ def check_perfetto(check, path, tables):
     # Streams below devices below the process, threads below it too.
     for uuid in {s[0] for s in by_category["gpu"]}:
         device = tracks[uuid]["parent"]
-        check.expect(tracks[device]["name"].startswith("GPU 0") and tracks[tracks[device]["parent"]]["process"],
+        check.expect(tracks[device]["name"].startswith("GPU ") and tracks[tracks[device]["parent"]]["process"],
                      "perfetto: a stream is not below a device of a process")
     for uuid in {s[0] for s in by_category["cuda call"]}:
         check.expect(tracks[tracks[uuid]["parent"]]["process"], "perfetto: a thread is not below its process")
@@ -160,6 +160,48 @@ def check_jsonl(check, path, tables):
     check.expect(len(lines["run"]) == 1 and lines["device"] and lines["thread"] and lines["budget"], "jsonl: context")
 
 
+# From collectives.csv's words to those of PyTorch.
+PYTORCH = {"all_reduce": "allreduce", "all_gather": "allgather"}
+
+
+def check_collectives(check, paths, tables):
+    """All formats say of the same collectives what the table says."""
+    rows = tables["collectives"]
+    number = lambda text: int(text) if text else None
+    columns = ("comm", "seq", "rank", "op", "bytes", "start_ns", "end_ns", "arrival_wait_ns")
+    wanted = [tuple(number(r[c]) if c not in ("comm", "op") else r[c] for c in columns) for r in rows]
+    check.expect(any(row[-1] for row in wanted), "no rank waits for another")
+    with sqlite3.connect(paths["sqlite"]) as database:
+        found = database.execute("SELECT comm, seq, rank, c.op, bytes, c.start, c.end, arrivalWait, busbwGbps, r.start"
+                                 " FROM GPUWITNESS_COLLECTIVES c JOIN CUPTI_ACTIVITY_KIND_RUNTIME r"
+                                 " ON r.correlationId = c.correlationId AND r.globalTid / 0x1000000 = c.globalPid / 0x1000000"
+                                 " JOIN StringIds ON id = nameId WHERE value LIKE 'nccl%'").fetchall()
+    check.same([row[:-2] for row in found], wanted, "sqlite: collectives")
+    check.same([(row[-1], row[-2] is None) for row in found], [(int(r["enqueue_ns"]), not r["busbw_gbps"]) for r in rows],
+               "sqlite: calls of collectives")
+    lines = [json.loads(line) for line in paths["jsonl"].read_text().splitlines()]
+    lines = [line for line in lines if line["type"] == "collective"]
+    check.same([tuple(line[c] for c in columns) for line in lines], wanted, "jsonl: collectives")
+    check.expect(all(abs((line["busbw_gbps"] or 0) - float(r["busbw_gbps"] or 0)) < 1e-3 for line, r in zip(lines, rows)),
+                 "jsonl: bus bandwidth")
+    # The first of a group stands for it in a timeline.
+    firsts = {}
+    for row in wanted:
+        firsts.setdefault((row[0], row[2], *row[5:7]), row)
+    trace = perfetto_decode.Trace(paths["perfetto"].read_bytes())
+    slices = [s for s in trace.slices if s[4] == "collective"]
+    whole = [s for s in slices if s[7]]
+    check.same([(s[7]["communicator"].decode(), s[7]["sequence"], s[3], s[7]["bytes"], s[2]) for s in whole],
+               [(r[0], r[1], r[3], r[4], r[6]) for r in firsts.values()], "perfetto: collectives")
+    waits = [s[2] - s[1] for s in slices if s[3] == "waiting for other ranks"]
+    check.expect(sum(waits) <= sum(r[7] or 0 for r in firsts.values()) and waits, "perfetto: waits")
+    events = [e["args"] for e in json.loads(paths["chrome"].read_text())["traceEvents"]
+              if "Collective name" in e.get("args", {})]
+    check.same([(e["Process Group Name"], e["Seq"], e["Collective name"], e["Group size"],
+                 max(e["In msg nelems"], e["Out msg nelems"]) * {"Float": 4}[e["dtype"]]) for e in events],
+               [(r[0], r[1], PYTORCH[r[3]], 4, r[4]) for r in firsts.values()], "chrome: collectives")
+
+
 def report(check, path):
     return json.loads(check.run("report", "--json", path).stdout)
 
@@ -223,20 +265,24 @@ def main():
     gpuwitness, examples = sys.argv[1], pathlib.Path(sys.argv[2])
     with tempfile.TemporaryDirectory(prefix="gw-export-") as name:
         check = Check(gpuwitness, pathlib.Path(name))
-        for program in ("train_loop", "graph_loop"):
+        for program, options, simulated in (("ddp_loop", ("--ranks", "4", "--straggler", "2"), "--simgpu=" + sys.argv[3]),
+                                            ("train_loop", (), "--simgpu"), ("graph_loop", (), "--simgpu")):
             run = check.folder / program
-            recorded = check.run("record", "-q", "--simgpu", "-o", run, "--", examples / program)
+            recorded = check.run("record", "-q", simulated, "-o", run, "--", examples / program, *options)
             check.expect(recorded.returncode == 0, recorded.stderr)
             check.run("export", "-o", check.folder / "csv", run)
-            tables = {t: table(check.folder / "csv" / f"{t}.csv") for t in ("calls", "ops", "steps", "gaps")}
+            tables = {t: table(check.folder / "csv" / f"{t}.csv") for t in ("calls", "ops", "steps", "gaps", "collectives")}
             for kind in FORMATS:
                 path = check.folder / f"{program}.{kind}"
                 path.write_text("replaced")
                 result = check.run("export", "--format", kind, "-o", path, run)
                 check.expect(result.returncode == 0 and not result.stderr, f"{kind}: {result.stderr}")
                 globals()[f"check_{kind}"](check, path, tables)
-            for kind in ("chrome", "sqlite"):
-                check_round_trip(check, run, check.folder / f"{program}.{kind}", f"{program}, {kind} read back")
+            if tables["collectives"]:
+                check_collectives(check, {kind: check.folder / f"{program}.{kind}" for kind in FORMATS}, tables)
+            else:  # what a rank waits for another is not imported
+                for kind in ("chrome", "sqlite"):
+                    check_round_trip(check, run, check.folder / f"{program}.{kind}", f"{program}, {kind} read back")
             print(f"{program}: {len(tables['calls'])} calls, {len(tables['ops'])} operations, "
                   f"{len(tables['steps'])} steps, {len(tables['gaps'])} gaps compared in {len(FORMATS)} formats")
         check_failures(check, run)
