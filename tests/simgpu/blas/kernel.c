@@ -88,6 +88,9 @@ static uint64_t duration_ns(const struct kernel *kernel)
 cublasStatus_t kernel_launch(const struct kernel *kernel, CUstream stream)
 {
     CUkernel function;
+    // A handle of cublas's, which serves cublasLt too, loaded the kernels of that library only.
+    if (kernels_load() != CUBLAS_STATUS_SUCCESS)
+        return CUBLAS_STATUS_NOT_INITIALIZED;
     if (driver.get_kernel(&function, library, kernel->name) != CUDA_SUCCESS)
         return CUBLAS_STATUS_INTERNAL_ERROR;
     const unsigned blocks = kernel->blocks < 1            ? 1

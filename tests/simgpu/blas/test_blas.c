@@ -121,7 +121,7 @@ static void a_captured_product_keeps_its_duration(void **state)
 static void light_products_follow_their_descriptors(void **state)
 {
     (void)state;
-    cublasLtHandle_t light;
+    const cublasLtHandle_t light = (cublasLtHandle_t)handle; // as documented
     cublasLtMatmulDesc_t operation;
     cublasLtMatrixLayout_t a, b, d;
     cublasLtMatmulPreference_t preference;
@@ -130,7 +130,6 @@ static void light_products_follow_their_descriptors(void **state)
     const int transposed = CUBLAS_OP_T;
     const uint32_t epilogue = CUBLASLT_EPILOGUE_GELU_BIAS;
     const int32_t batch = 3;
-    DONE(cublasLtCreate(&light));
     DONE(cublasLtMatmulDescCreate(&operation, CUBLAS_COMPUTE_32F, CUDA_R_32F));
     DONE(cublasLtMatmulPreferenceCreate(&preference));
     DONE(cublasLtMatrixLayoutCreate(&a, CUDA_R_16F, 512, 1024, 512));
@@ -154,7 +153,16 @@ static void light_products_follow_their_descriptors(void **state)
     DONE(cublasLtMatrixLayoutDestroy(d));
     DONE(cublasLtMatmulDescDestroy(operation));
     DONE(cublasLtMatmulPreferenceDestroy(preference));
+}
+
+static void handles_are_checked(void **state)
+{
+    (void)state;
+    cublasLtHandle_t light;
+    DONE(cublasLtCreate(&light));
+    assert_int_equal(cublasLtCreate(NULL), CUBLAS_STATUS_INVALID_VALUE);
     DONE(cublasLtDestroy(light));
+    assert_int_equal(cublasLtDestroy(NULL), CUBLAS_STATUS_NOT_INITIALIZED);
 }
 
 static void what_is_not_simulated_says_so(void **state)
@@ -173,6 +181,7 @@ int main(void)
         cmocka_unit_test(a_result_for_the_host_is_waited_for),
         cmocka_unit_test(a_captured_product_keeps_its_duration),
         cmocka_unit_test(light_products_follow_their_descriptors),
+        cmocka_unit_test(handles_are_checked),
         cmocka_unit_test(what_is_not_simulated_says_so),
     };
     return cmocka_run_group_tests(tests, start, NULL);
