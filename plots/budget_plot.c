@@ -58,9 +58,9 @@ static void stack(struct gw_page *page, const struct gw_chart *chart, double x, 
         if (h <= 0.0 || visible <= 0.0)
             continue;
         if (cls == GW_CLASS_IDLE_UNKNOWN)
-            gw_scene_hatched_rect(page->scene, GW_ROLE_BAR, x, bottom - visible, w, visible, gw_colour_of_class(cls));
+            gw_scene_hatched_rect(page->scene, GW_FOR_BAR, x, bottom - visible, w, visible, gw_colour_of_class(cls));
         else
-            gw_scene_rect(page->scene, GW_ROLE_BAR, x, bottom - visible, w, visible, gw_colour_of_class(cls));
+            gw_scene_rect(page->scene, GW_FOR_BAR, x, bottom - visible, w, visible, gw_colour_of_class(cls));
         bottom -= visible;
     }
 }
@@ -84,7 +84,7 @@ static void draw_steps(struct gw_page *page, const struct gw_budget_data *data, 
             warmup_end++;
     if (warmup_end) {
         double w = column_width * (double)warmup_end * (double)columns / (double)data->rows_count;
-        gw_scene_rect(page->scene, GW_ROLE_DECORATION, chart->x, chart->y, w, chart->h, page->theme->row);
+        gw_scene_rect(page->scene, GW_FOR_DECORATION, chart->x, chart->y, w, chart->h, page->theme->row);
         gw_page_muted(page, chart->x + 2.0, chart->y - 20.0, 60.0, 18.0, GW_SIZE_SMALL, GW_ALIGN_LEFT, "warm-up");
         warmup_label = chart->x + 66.0;
     }
@@ -150,9 +150,9 @@ static void draw_median(struct gw_page *page, const struct gw_budget_data *data,
         if (!data->used[cls])
             continue;
         if (cls == GW_CLASS_IDLE_UNKNOWN)
-            gw_scene_hatched_rect(page->scene, GW_ROLE_DECORATION, table, y + 6.0, 12.0, 12.0, gw_colour_of_class(cls));
+            gw_scene_hatched_rect(page->scene, GW_FOR_DECORATION, table, y + 6.0, 12.0, 12.0, gw_colour_of_class(cls));
         else
-            gw_scene_rect(page->scene, GW_ROLE_DECORATION, table, y + 6.0, 12.0, 12.0, gw_colour_of_class(cls));
+            gw_scene_rect(page->scene, GW_FOR_DECORATION, table, y + 6.0, 12.0, 12.0, gw_colour_of_class(cls));
         gw_page_text(page, table + 20.0, y, name_w - 4.0, LINE, GW_SIZE_TEXT, GW_ALIGN_LEFT, gw_class_words(cls));
         draw_amount(page, amounts, y, row->ns[cls], false);
         snprintf(text, sizeof(text), "%.1f %%", row->ns[cls] / row->total_ns * 100.0);

@@ -159,7 +159,7 @@ static void draw_share(struct gw_page *page, const struct gw_comm_share *share, 
     char name[96], all[GW_UNIT_TEXT], exposed[GW_UNIT_TEXT], text[160];
     double at = 0.0;
 
-    gw_scene_rect(page->scene, GW_ROLE_DECORATION, chart->x, y + 3.0,
+    gw_scene_rect(page->scene, GW_FOR_DECORATION, chart->x, y + 3.0,
                   share->all_ns / share->step_ns * 100.0 / chart->across.high * chart->w, LINE - 6.0,
                   page->theme->background);
     gw_page_rank_name(page, share->device, name, sizeof(name));
@@ -169,7 +169,7 @@ static void draw_share(struct gw_page *page, const struct gw_comm_share *share, 
         at += parts[i].ns;
         to = gw_chart_x(chart, at / share->step_ns * 100.0);
         if (to > from)
-            gw_scene_rect(page->scene, GW_ROLE_BAR, from, y + 3.0, to - from, LINE - 6.0, parts[i].colour);
+            gw_scene_rect(page->scene, GW_FOR_BAR, from, y + 3.0, to - from, LINE - 6.0, parts[i].colour);
     }
     gw_format_duration(share->all_ns, all);
     gw_format_duration(exposed_ns(share), exposed);

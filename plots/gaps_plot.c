@@ -144,10 +144,10 @@ static void draw(struct gw_page *page, const struct histogram *histogram, double
                 continue;
             at -= h;
             if (cls == GW_CLASS_IDLE_UNKNOWN)
-                gw_scene_hatched_rect(page->scene, GW_ROLE_BAR, left + 4.0, at, column - 8.0, h,
+                gw_scene_hatched_rect(page->scene, GW_FOR_BAR, left + 4.0, at, column - 8.0, h,
                                       gw_colour_of_class(cls));
             else
-                gw_scene_rect(page->scene, GW_ROLE_BAR, left + 4.0, at, column - 8.0, h, gw_colour_of_class(cls));
+                gw_scene_rect(page->scene, GW_FOR_BAR, left + 4.0, at, column - 8.0, h, gw_colour_of_class(cls));
         }
         if (bin->count) {
             gw_format_count(bin->count, count);

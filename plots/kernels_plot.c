@@ -62,11 +62,11 @@ static void draw_kernel(struct gw_page *page, const struct kernel *kernel, doubl
     double facts = x + w + 18.0;
     char text[128], mean[GW_UNIT_TEXT], least[GW_UNIT_TEXT], most[GW_UNIT_TEXT], count[GW_UNIT_TEXT];
     char *name = kernel->name < model->names_count ? gw_kernel_name_short(model->names[kernel->name]) : NULL;
-    struct gw_text_style style = {GW_SIZE_TEXT, page->theme->text, GW_ALIGN_RIGHT, false, GW_ROLE_TEXT, true};
+    struct gw_text_style style = {GW_SIZE_TEXT, page->theme->text, GW_ALIGN_RIGHT, false, GW_FOR_TEXT, true};
 
     gw_scene_text(page->scene, GW_PAGE_MARGIN, y, name_width(page) - 14.0, LINE, &style,
                   name ? name : "unnamed kernel");
-    gw_scene_rect(page->scene, GW_ROLE_BAR, x, y + 4.0, fmax(1.0, (double)kernel->total_ns / most_ns * w), LINE - 8.0,
+    gw_scene_rect(page->scene, GW_FOR_BAR, x, y + 4.0, fmax(1.0, (double)kernel->total_ns / most_ns * w), LINE - 8.0,
                   gw_colour_of_class(GW_CLASS_COMPUTE));
     gw_format_duration((double)kernel->total_ns, text);
     gw_page_text(page, facts, y, 72.0, LINE, GW_SIZE_TEXT, GW_ALIGN_RIGHT, text);

@@ -15,5 +15,6 @@ void gw_layout_copies(struct gw_page *page);
 void gw_layout_comm(struct gw_page *page);
 void gw_layout_ranks(struct gw_page *page);
 void gw_layout_memory(struct gw_page *page);
+void gw_layout_diff(struct gw_page *page);
 
 #endif

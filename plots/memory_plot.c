@@ -73,7 +73,7 @@ static void draw_columns(struct gw_page *page, const struct gw_chart *chart, con
             uint64_t above = below + columns[from].bytes[group];
             double top = gw_chart_y(chart, (double)above);
             if (above > below)
-                gw_scene_rect(page->scene, GW_ROLE_BAR, chart->x + (double)from * width, top,
+                gw_scene_rect(page->scene, GW_FOR_BAR, chart->x + (double)from * width, top,
                               (double)(to - from) * width, gw_chart_y(chart, (double)below) - top, colours[group]);
             below = above;
         }
@@ -174,7 +174,7 @@ static double draw_sizes(struct gw_page *page, const struct gw_memory_data *data
         for (uint32_t group = 0; group < GW_MEMORY_GROUP_COUNT; group++) {
             double above = below + (double)data->sums[group].by_size[bin], top = gw_chart_y(&chart, above);
             if (above > below)
-                gw_scene_rect(page->scene, GW_ROLE_BAR, x + 4.0, top, column - 8.0, gw_chart_y(&chart, below) - top,
+                gw_scene_rect(page->scene, GW_FOR_BAR, x + 4.0, top, column - 8.0, gw_chart_y(&chart, below) - top,
                               colours[group]);
             below = above;
         }
@@ -207,7 +207,7 @@ static double draw_table(struct gw_page *page, const struct gw_memory_data *data
         gw_format_bytes((double)sum->bytes, cells[2]);
         gw_format_bytes((double)sum->most_bytes, cells[3]);
         gw_format_duration((double)sum->call_ns, cells[4]);
-        gw_scene_rect(page->scene, GW_ROLE_DECORATION, GW_PAGE_MARGIN, y + 6.0, 12.0, 12.0, colours[group]);
+        gw_scene_rect(page->scene, GW_FOR_DECORATION, GW_PAGE_MARGIN, y + 6.0, 12.0, 12.0, colours[group]);
         gw_page_text(page, GW_PAGE_MARGIN + 20.0, y, name_w - 20.0, LINE, GW_SIZE_TEXT, GW_ALIGN_LEFT,
                      gw_memory_group_words(group));
         for (uint32_t i = 0; i < 5; i++)

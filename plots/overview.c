@@ -51,7 +51,7 @@ static double draw_verdict(struct gw_page *page, const struct gw_verdict *verdic
 {
     static const char *const states[] = {"confirmed", "cannot tell", "ruled out"};
     uint32_t colours[] = {page->theme->confirmed, page->theme->unknown, page->theme->ruled_out};
-    struct gw_text_style state = {GW_SIZE_TEXT, colours[verdict->state], GW_ALIGN_LEFT, true, GW_ROLE_TEXT, false};
+    struct gw_text_style state = {GW_SIZE_TEXT, colours[verdict->state], GW_ALIGN_LEFT, true, GW_FOR_TEXT, false};
     double x = GW_PAGE_MARGIN, text_x = x + 110.0, w = page->options->width - GW_PAGE_MARGIN - text_x;
     char text[512], saving[GW_UNIT_TEXT];
 

@@ -20,21 +20,21 @@ double gw_page_text_width(const struct gw_page *page, const char *text, double s
 void gw_page_text(struct gw_page *page, double x, double y, double w, double h, double size, enum gw_align align,
                   const char *text)
 {
-    struct gw_text_style style = {size, page->theme->text, align, false, GW_ROLE_TEXT, false};
+    struct gw_text_style style = {size, page->theme->text, align, false, GW_FOR_TEXT, false};
     gw_scene_text(page->scene, x, y, w, h, &style, text);
 }
 
 void gw_page_muted(struct gw_page *page, double x, double y, double w, double h, double size, enum gw_align align,
                    const char *text)
 {
-    struct gw_text_style style = {size, page->theme->muted, align, false, GW_ROLE_TEXT, false};
+    struct gw_text_style style = {size, page->theme->muted, align, false, GW_FOR_TEXT, false};
     gw_scene_text(page->scene, x, y, w, h, &style, text);
 }
 
 void gw_page_bold(struct gw_page *page, double x, double y, double w, double h, double size, enum gw_align align,
                   const char *text)
 {
-    struct gw_text_style style = {size, page->theme->text, align, true, GW_ROLE_TEXT, false};
+    struct gw_text_style style = {size, page->theme->text, align, true, GW_FOR_TEXT, false};
     gw_scene_text(page->scene, x, y, w, h, &style, text);
 }
 
@@ -42,13 +42,13 @@ void gw_page_bar(struct gw_page *page, double x, double y, double w, double h, u
                  const char *label, double size, double least_px)
 {
     struct gw_text_style style = {
-        .size = size, .colour = gw_colour_of_text_on(colour), .align = GW_ALIGN_CENTRE, .role = GW_ROLE_BAR_LABEL};
+        .size = size, .colour = gw_colour_of_text_on(colour), .align = GW_ALIGN_CENTRE, .purpose = GW_FOR_BAR_LABEL};
     double room = w - 2.0 * BAR_PADDING;
 
     if (hatched)
-        gw_scene_hatched_rect(page->scene, GW_ROLE_BAR, x, y, w, h, colour);
+        gw_scene_hatched_rect(page->scene, GW_FOR_BAR, x, y, w, h, colour);
     else
-        gw_scene_rect(page->scene, GW_ROLE_BAR, x, y, w, h, colour);
+        gw_scene_rect(page->scene, GW_FOR_BAR, x, y, w, h, colour);
     if (!label || room <= 0.0)
         return;
     if (room < least_px && gw_page_text_width(page, label, size, false) > room)
@@ -187,6 +187,27 @@ double gw_page_title(struct gw_page *page, const char *title)
     return 84.0;
 }
 
+double gw_page_two_runs(struct gw_page *page)
+{
+    const struct gw_diff_side *sides[] = {page->source->side, page->source->against};
+    double w = page->options->width - 2.0 * GW_PAGE_MARGIN, y = 51.0;
+    char text[512], lengths[2][GW_UNIT_TEXT];
+
+    for (int i = 0; i < 2; i++)
+        gw_format_duration(sides[i]->step.ms * 1e6, lengths[i]);
+    snprintf(text, sizeof(text), "a %.40s takes %s in A and %s in B", page->source->unit, lengths[0], lengths[1]);
+    gw_page_bold(page, GW_PAGE_MARGIN, 20.0, w, 30.0, GW_SIZE_TITLE, GW_ALIGN_LEFT, text);
+    for (int i = 0; i < 2; i++, y += 21.0) {
+        snprintf(text, sizeof(text),
+                 "%c: %.200s  ·  %" PRIu32 " × %.100s%s  ·  %" PRIu32 " steps after %" PRIu32 " of warm-up", 'A' + i,
+                 sides[i]->path, sides[i]->devices, sides[i]->device,
+                 sides[i]->simulated && strncasecmp(sides[i]->device, "simulated", 9) != 0 ? " (simulated)" : "",
+                 sides[i]->steps, sides[i]->warmup);
+        gw_page_muted(page, GW_PAGE_MARGIN, y, w, 20.0, GW_SIZE_TEXT, GW_ALIGN_LEFT, text);
+    }
+    return y + 14.0;
+}
+
 void gw_page_describe_step(double total_ns, double compute_ns, double unknown_ns, char *text, size_t size)
 {
     char length[GW_UNIT_TEXT];
@@ -216,10 +237,10 @@ double gw_page_legend(struct gw_page *page, double x, double y, double w, const 
             y += line;
         }
         if (entries[i].hatched)
-            gw_scene_hatched_rect(page->scene, GW_ROLE_DECORATION, at, y + (line - SWATCH) / 2.0, SWATCH, SWATCH,
+            gw_scene_hatched_rect(page->scene, GW_FOR_DECORATION, at, y + (line - SWATCH) / 2.0, SWATCH, SWATCH,
                                   entries[i].colour);
         else
-            gw_scene_rect(page->scene, GW_ROLE_DECORATION, at, y + (line - SWATCH) / 2.0, SWATCH, SWATCH,
+            gw_scene_rect(page->scene, GW_FOR_DECORATION, at, y + (line - SWATCH) / 2.0, SWATCH, SWATCH,
                           entries[i].colour);
         gw_page_text(page, at + SWATCH + swatch_gap, y, width, line, GW_SIZE_SMALL, GW_ALIGN_LEFT, entries[i].text);
         at += SWATCH + swatch_gap + width + gap;
@@ -230,7 +251,7 @@ double gw_page_legend(struct gw_page *page, double x, double y, double w, const 
 double gw_page_paragraph(struct gw_page *page, double x, double y, double w, double size, uint32_t colour,
                          const char *text)
 {
-    struct gw_text_style style = {size, colour, GW_ALIGN_LEFT, false, GW_ROLE_TEXT, false};
+    struct gw_text_style style = {size, colour, GW_ALIGN_LEFT, false, GW_FOR_TEXT, false};
     char *copy = strdup(text), *line = copy, *fits = NULL; /* fits: the last space up to which the line has room */
 
     if (!copy) {
@@ -266,7 +287,7 @@ double gw_page_empty(struct gw_page *page, double y, const char *why)
     const double height = 150.0;
     double w = page->options->width - 2.0 * GW_PAGE_MARGIN;
 
-    gw_scene_rect(page->scene, GW_ROLE_DECORATION, GW_PAGE_MARGIN, y, w, height, page->theme->panel);
+    gw_scene_rect(page->scene, GW_FOR_DECORATION, GW_PAGE_MARGIN, y, w, height, page->theme->panel);
     gw_page_text(page, GW_PAGE_MARGIN + 20.0, y, w - 40.0, height, 15.0, GW_ALIGN_CENTRE, why);
     return y + height;
 }
@@ -304,15 +325,20 @@ static void note_missing(const struct gw_model *model, char *text, size_t size)
         append(text, size, "the recording was not finished properly");
 }
 
+void gw_page_end(struct gw_page *page, double y, const char *note)
+{
+    if (note && *note)
+        y = gw_page_paragraph(page, GW_PAGE_MARGIN, y + 8.0, page->options->width - 2.0 * GW_PAGE_MARGIN, GW_SIZE_SMALL,
+                              page->theme->muted, note);
+    page->scene->width = page->options->width;
+    page->scene->height = ceil(y + 20.0);
+}
+
 void gw_page_finish(struct gw_page *page, double y, const char *note)
 {
-    double w = page->options->width - 2.0 * GW_PAGE_MARGIN;
     char text[1024] = "";
 
     append(text, sizeof(text), note);
     note_missing(page->source->model, text, sizeof(text));
-    if (*text)
-        y = gw_page_paragraph(page, GW_PAGE_MARGIN, y + 8.0, w, GW_SIZE_SMALL, page->theme->muted, text);
-    page->scene->width = page->options->width;
-    page->scene->height = ceil(y + 20.0);
+    gw_page_end(page, y, text);
 }

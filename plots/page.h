@@ -45,6 +45,9 @@ void gw_page_bar(struct gw_page *page, double x, double y, double w, double h, u
 /* Title, and below it the program, the device, the host and the time of the run. Returns the y below. */
 double gw_page_title(struct gw_page *page, const char *title);
 
+/* The heading of a plot that compares: both steps, and below which runs they are of. Returns the y below. */
+double gw_page_two_runs(struct gw_page *page);
+
 /* "a step takes 1.7 ms, the GPU computes for 77 % of it", or what is not known of it. */
 void gw_page_describe_step(double total_ns, double compute_ns, double unknown_ns, char *text, size_t size);
 
@@ -58,6 +61,9 @@ double gw_page_paragraph(struct gw_page *page, double x, double y, double w, dou
 
 /* A panel that says why there is nothing to draw. Returns the y below. */
 double gw_page_empty(struct gw_page *page, double y, const char *why);
+
+/* The page's height, after an optional note. */
+void gw_page_end(struct gw_page *page, double y, const char *note);
 
 /* What this run's data does not show (lost events, untimed operations, clock error), and the page's height. */
 void gw_page_finish(struct gw_page *page, double y, const char *note);

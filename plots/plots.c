@@ -6,15 +6,16 @@
 #include "plots/layouts.h"
 
 const struct gw_plot gw_plots[] = {
-    {"overview", "one picture for a bug report: run, verdicts, budget, step", gw_layout_overview},
-    {"timeline", "the median step: threads, streams, why the GPU is idle", gw_layout_timeline},
-    {"budget", "where the time of every step goes", gw_layout_budget},
-    {"gaps", "time lost by the length of gaps and their cause", gw_layout_gaps},
-    {"kernels", "the kernels with most time, and how often they run", gw_layout_kernels},
-    {"copies", "size and rate of every copy, pageable and page-locked", gw_layout_copies},
-    {"comm", "bus bandwidth against size, and exposed communication", gw_layout_comm},
-    {"ranks", "how late each rank comes to its collectives", gw_layout_ranks},
-    {"memory", "device memory over time, and allocations by size", gw_layout_memory},
+    {"overview", "one picture for a bug report: run, verdicts, budget, step", gw_layout_overview, false},
+    {"timeline", "the median step: threads, streams, why the GPU is idle", gw_layout_timeline, false},
+    {"budget", "where the time of every step goes", gw_layout_budget, false},
+    {"gaps", "time lost by the length of gaps and their cause", gw_layout_gaps, false},
+    {"kernels", "the kernels with most time, and how often they run", gw_layout_kernels, false},
+    {"copies", "size and rate of every copy, pageable and page-locked", gw_layout_copies, false},
+    {"comm", "bus bandwidth against size, and exposed communication", gw_layout_comm, false},
+    {"ranks", "how late each rank comes to its collectives", gw_layout_ranks, false},
+    {"memory", "device memory over time, and allocations by size", gw_layout_memory, false},
+    {"diff", "with --against: from a step of RUN to one of the other run", gw_layout_diff, true},
 };
 const size_t gw_plots_count = sizeof(gw_plots) / sizeof(gw_plots[0]);
 
@@ -30,6 +31,11 @@ const struct gw_plot *gw_plot_find(const char *name)
         if (!strcmp(gw_plots[i].name, name))
             return &gw_plots[i];
     return NULL;
+}
+
+bool gw_plot_applies(const struct gw_plot *plot, const struct gw_plot_source *source)
+{
+    return !plot->compares || (source->side && source->against);
 }
 
 const char *gw_plot_extension(enum gw_plot_format format)

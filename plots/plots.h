@@ -4,6 +4,7 @@
 #ifndef GW_PLOTS_PLOTS_H
 #define GW_PLOTS_PLOTS_H
 
+#include "analyzer/diff/diff.h"
 #include "analyzer/verdicts/verdicts.h"
 #include "plots/canvas.h"
 #include "plots/scene.h"
@@ -17,6 +18,9 @@ struct gw_plot_source {
     const struct gw_model *model;
     const struct gw_budget *budget;
     const struct gw_verdicts *verdicts;
+    /* Two runs summed up, where they are compared: the first is that of model. Else NULL. */
+    const struct gw_diff_side *side, *against;
+    const char *unit; /* what the sides' figures are for one of: "step", "sample", … */
 };
 
 struct gw_plot_options {
@@ -43,6 +47,7 @@ struct gw_plot {
     const char *help; /* one line */
     /* Fills page->scene; failures are kept there. Data that is missing is said in words in the picture. */
     void (*layout)(struct gw_page *page);
+    bool compares; /* wants source.side and source.against */
 };
 
 extern const struct gw_plot gw_plots[];
@@ -51,16 +56,19 @@ extern const size_t gw_plots_count;
 /* The plot called name, or NULL. */
 const struct gw_plot *gw_plot_find(const char *name);
 
+/* Whether source has what the plot wants: one that compares needs two runs. */
+bool gw_plot_applies(const struct gw_plot *plot, const struct gw_plot_source *source);
+
 /* File name extension of a format, without a dot. */
 const char *gw_plot_extension(enum gw_plot_format format);
 
-/* Lays the plot out into *scene, which is empty (zeroed) and is cleared by the caller with gw_scene_clear in any case.
- * Returns 0, -ENOMEM or -E2BIG. */
+/* Lays a plot that applies out into *scene, which is empty (zeroed) and is cleared by the caller with gw_scene_clear in
+ * any case. Returns 0, -ENOMEM or -E2BIG. */
 int gw_plot_layout(const struct gw_plot *plot, const struct gw_plot_source *source,
                    const struct gw_plot_options *options, gw_text_width_fn text_width, void *text_context,
                    struct gw_scene *scene);
 
-/* Draws the plot into the file path. Returns 0 or a negative errno, as gw_canvas_write. */
+/* Draws a plot that applies into the file path. Returns 0 or a negative errno, as gw_canvas_write. */
 int gw_plot_write(const struct gw_plot *plot, const struct gw_plot_source *source,
                   const struct gw_plot_options *options, const char *path);
 

@@ -51,14 +51,14 @@ static void draw_map(struct gw_page *page, const struct gw_ranks_data *data, con
 {
     double width = grid->w / (double)grid->columns, gap = width > 6.0 ? 1.0 : 0.0;
 
-    gw_scene_rect(page->scene, GW_ROLE_ROW, grid->x, grid->y, grid->w, grid->h, page->theme->panel);
+    gw_scene_rect(page->scene, GW_FOR_ROW, grid->x, grid->y, grid->w, grid->h, page->theme->panel);
     for (size_t row = 0; row < grid->rows; row++)
         for (size_t column = 0; column < grid->columns; column++) {
             double late_ns =
                 latest(data, row * data->rows_count / grid->rows, (row + 1) * data->rows_count / grid->rows,
                        column * data->steps / grid->columns, (column + 1) * data->steps / grid->columns);
             if (late_ns >= 0.0)
-                gw_scene_rect(page->scene, GW_ROLE_BAR, grid->x + (double)column * width,
+                gw_scene_rect(page->scene, GW_FOR_BAR, grid->x + (double)column * width,
                               grid->y + (double)row * grid->row_height, width - gap,
                               grid->row_height - (grid->row_height > 8.0 ? 1.0 : 0.0), colour_of(page, data, late_ns));
         }
@@ -108,7 +108,7 @@ static void draw_sides(struct gw_page *page, const struct gw_ranks_data *data, c
         const struct gw_rank_row *row = &data->rows[i];
         double y = grid->y + (double)i * height, w = most_ns > 0.0 ? row->late_ns / most_ns * SIDE_BAR : 0.0;
         if (w > 0.0)
-            gw_scene_rect(page->scene, GW_ROLE_BAR, x, y + height * 0.15, fmax(0.5, w), height * 0.7,
+            gw_scene_rect(page->scene, GW_FOR_BAR, x, y + height * 0.15, fmax(0.5, w), height * 0.7,
                           page->theme->accent);
         if (i % every)
             continue;
@@ -129,7 +129,7 @@ static double draw_scale(struct gw_page *page, const struct gw_ranks_data *data,
 
     gw_page_bold(page, GW_PAGE_MARGIN, y - 2.0, LABEL_WIDTH - 10.0, 18.0, GW_SIZE_SMALL, GW_ALIGN_LEFT, "late by");
     for (unsigned int i = 0; i < SCALE_PARTS; i++)
-        gw_scene_rect(page->scene, GW_ROLE_DECORATION, x + i * part, y, part + 0.5, 14.0,
+        gw_scene_rect(page->scene, GW_FOR_DECORATION, x + i * part, y, part + 0.5, 14.0,
                       gw_colour_of_heat(page->theme, (i + 0.5) / SCALE_PARTS));
     for (unsigned int i = 0; i <= 4; i++) {
         gw_format_duration(data->most_late_ns * i * i / 16.0, text);

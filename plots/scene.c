@@ -38,12 +38,13 @@ static struct gw_item *append(struct gw_scene *scene, enum gw_item_kind kind)
     return item;
 }
 
-void gw_scene_rect(struct gw_scene *scene, enum gw_role role, double x, double y, double w, double h, uint32_t colour)
+void gw_scene_rect(struct gw_scene *scene, enum gw_purpose purpose, double x, double y, double w, double h,
+                   uint32_t colour)
 {
     struct gw_item *item = append(scene, GW_ITEM_RECT);
     if (!item)
         return;
-    item->role = (uint8_t)role;
+    item->purpose = (uint8_t)purpose;
     item->x = x;
     item->y = y;
     item->w = w;
@@ -51,10 +52,10 @@ void gw_scene_rect(struct gw_scene *scene, enum gw_role role, double x, double y
     item->colour = colour;
 }
 
-void gw_scene_hatched_rect(struct gw_scene *scene, enum gw_role role, double x, double y, double w, double h,
+void gw_scene_hatched_rect(struct gw_scene *scene, enum gw_purpose purpose, double x, double y, double w, double h,
                            uint32_t colour)
 {
-    gw_scene_rect(scene, role, x, y, w, h, colour);
+    gw_scene_rect(scene, purpose, x, y, w, h, colour);
     if (!scene->error)
         scene->items[scene->items_count - 1].hatched = true;
 }
@@ -89,7 +90,7 @@ void gw_scene_text(struct gw_scene *scene, double x, double y, double w, double 
     struct gw_item *item = append(scene, GW_ITEM_TEXT);
     if (!item)
         return;
-    item->role = (uint8_t)style->role;
+    item->purpose = (uint8_t)style->purpose;
     item->align = (uint8_t)style->align;
     item->bold = style->bold;
     item->cut_middle = style->cut_middle;

@@ -15,16 +15,16 @@ enum gw_item_kind { GW_ITEM_RECT, GW_ITEM_LINE, GW_ITEM_TEXT, GW_ITEM_CIRCLE };
 enum gw_align { GW_ALIGN_LEFT, GW_ALIGN_CENTRE, GW_ALIGN_RIGHT };
 
 /* What an item is for; tests select by it, drawing ignores it. */
-enum gw_role {
-    GW_ROLE_DECORATION, /* background, grid, shading */
-    GW_ROLE_ROW,        /* the area of a row of the timeline */
-    GW_ROLE_BAR,        /* something with a duration or an amount */
-    GW_ROLE_BAR_LABEL,  /* text inside a bar */
-    GW_ROLE_TEXT        /* any other text; no two may overlap */
+enum gw_purpose {
+    GW_FOR_DECORATION, /* background, grid, shading */
+    GW_FOR_ROW,        /* the area of a row of the timeline */
+    GW_FOR_BAR,        /* something with a duration or an amount */
+    GW_FOR_BAR_LABEL,  /* text inside a bar */
+    GW_FOR_TEXT        /* any other text; no two may overlap */
 };
 
 struct gw_item {
-    uint8_t kind, align, role;
+    uint8_t kind, align, purpose;
     bool bold, hatched, cut_middle;
     uint32_t colour; /* 0xRRGGBBAA */
     double x, y;
@@ -45,8 +45,9 @@ struct gw_scene {
 void gw_scene_clear(struct gw_scene *scene);
 
 /* Each adds one item. Failure (no memory, more than GW_SCENE_MAX_ITEMS) is kept in scene->error. */
-void gw_scene_rect(struct gw_scene *scene, enum gw_role role, double x, double y, double w, double h, uint32_t colour);
-void gw_scene_hatched_rect(struct gw_scene *scene, enum gw_role role, double x, double y, double w, double h,
+void gw_scene_rect(struct gw_scene *scene, enum gw_purpose purpose, double x, double y, double w, double h,
+                   uint32_t colour);
+void gw_scene_hatched_rect(struct gw_scene *scene, enum gw_purpose purpose, double x, double y, double w, double h,
                            uint32_t colour);
 void gw_scene_line(struct gw_scene *scene, double x0, double y0, double x1, double y1, double width, uint32_t colour);
 void gw_scene_circle(struct gw_scene *scene, double x, double y, double radius, uint32_t colour);
@@ -56,7 +57,7 @@ struct gw_text_style {
     uint32_t colour;
     enum gw_align align;
     bool bold;
-    enum gw_role role;
+    enum gw_purpose purpose;
     bool cut_middle; /* the ellipsis stands in the middle: for names that differ at their ends */
 };
 

@@ -146,7 +146,7 @@ static void draw_gap_label(struct gw_page *page, const struct gw_bar *bar, doubl
     const double sizes[] = {GW_SIZE_SMALL, 10.0};
     struct gw_text_style style = {.colour = gw_colour_of_text_on(gw_colour_of_class(gap->cls)),
                                   .align = GW_ALIGN_CENTRE,
-                                  .role = GW_ROLE_BAR_LABEL};
+                                  .purpose = GW_FOR_BAR_LABEL};
     double room = bar->w - 4.0, half = GAPS_HEIGHT / 2.0;
     char length[GW_UNIT_TEXT];
 
@@ -183,7 +183,7 @@ static void draw_lane(struct gw_page *page, const struct gw_scale *scale, const 
         int chosen = 0;
         if (bars[i].ref == GW_LOD_AGGREGATE) {
             double alpha = LEAST_ALPHA + (1.0 - LEAST_ALPHA) * bars[i].fraction;
-            gw_scene_rect(page->scene, GW_ROLE_BAR, bars[i].x, y, bars[i].w, h, gw_colour_faded(colour, alpha));
+            gw_scene_rect(page->scene, GW_FOR_BAR, bars[i].x, y, bars[i].w, h, gw_colour_faded(colour, alpha));
             continue;
         }
         /* A hair of background between neighbours keeps equal colours apart. */
@@ -220,8 +220,8 @@ static void draw_outside(struct gw_page *page, const struct gw_scale *scale, con
         uint32_t colour = colour_of_key(page, bars[i].key);
         char length[GW_UNIT_TEXT], label[64];
         double size = GW_SIZE_SMALL;
-        struct gw_text_style style = {size, page->theme->text, GW_ALIGN_CENTRE, false, GW_ROLE_BAR_LABEL, false};
-        gw_scene_rect(page->scene, GW_ROLE_DECORATION, bars[i].x, y, bars[i].w, LANE_HEIGHT,
+        struct gw_text_style style = {size, page->theme->text, GW_ALIGN_CENTRE, false, GW_FOR_BAR_LABEL, false};
+        gw_scene_rect(page->scene, GW_FOR_DECORATION, bars[i].x, y, bars[i].w, LANE_HEIGHT,
                       gw_colour_faded(colour, bars[i].fraction));
         if (bars[i].ref == GW_LOD_AGGREGATE)
             continue;
@@ -250,10 +250,10 @@ static void draw_steps(struct gw_page *page, const struct gw_timeline_data *data
         double right = fmin(scale->x + scale->width, gw_scale_x(scale, step->end_ns));
         char length[GW_UNIT_TEXT], label[96];
         struct gw_text_style style = {
-            GW_SIZE_TEXT, median ? 0xffffffff : page->theme->text, GW_ALIGN_CENTRE, median, GW_ROLE_BAR_LABEL, false};
+            GW_SIZE_TEXT, median ? 0xffffffff : page->theme->text, GW_ALIGN_CENTRE, median, GW_FOR_BAR_LABEL, false};
         if (step->process != data->process)
             continue;
-        gw_scene_rect(page->scene, GW_ROLE_DECORATION, left, y, fmax(0.5, right - left - 1.0), STEP_HEIGHT - 4.0,
+        gw_scene_rect(page->scene, GW_FOR_DECORATION, left, y, fmax(0.5, right - left - 1.0), STEP_HEIGHT - 4.0,
                       median ? 0x3d5a80ff : page->theme->grid);
         if (shown <= STEP_LINES_MAX && left > scale->x)
             gw_scene_line(page->scene, left - 0.5, y, left - 0.5, bottom, 1.0,
@@ -365,7 +365,7 @@ double gw_timeline_panel(struct gw_page *page, const struct gw_timeline_data *da
         if (begins_group(data, i))
             at += CAPTION_HEIGHT;
         tops[i] = at;
-        gw_scene_rect(page->scene, GW_ROLE_ROW, scale.x, at, scale.width, row_height(&data->rows[i]), page->theme->row);
+        gw_scene_rect(page->scene, GW_FOR_ROW, scale.x, at, scale.width, row_height(&data->rows[i]), page->theme->row);
         at += row_height(&data->rows[i]) + ROW_GAP;
     }
     draw_axis(page, &scale, top, at);

@@ -239,12 +239,15 @@ static int add_text(struct gw_archive *archive, const char *name, write_text *wr
 /* Pictures are drawn into files, which lie in a folder of their own for a moment. */
 static int add_plots(struct gw_archive *archive, const struct gw_report *report)
 {
-    const struct gw_plot_source source = {report->model, report->budget, report->verdicts};
+    const struct gw_plot_source source = {
+        .model = report->model, .budget = report->budget, .verdicts = report->verdicts};
     const struct gw_plot_options plot_options = gw_plot_default_options();
     char *folder = NULL;
     int status = gw_make_temporary(&folder);
     for (size_t i = 0; i < gw_plots_count && !status; i++) {
         char *file = NULL, *name = NULL;
+        if (!gw_plot_applies(&gw_plots[i], &source))
+            continue;
         if (asprintf(&file, "%s/%s.png", folder, gw_plots[i].name) < 0 ||
             asprintf(&name, "plots/%s.png", gw_plots[i].name) < 0)
             status = -ENOMEM;

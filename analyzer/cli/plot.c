@@ -14,19 +14,39 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { KEY_ONLY = 1000, KEY_THEME, KEY_WIDTH, KEY_SCALE, KEY_FORMAT, KEY_STEPS, KEY_RANGE };
+enum {
+    KEY_ONLY = 1000,
+    KEY_THEME,
+    KEY_WIDTH,
+    KEY_SCALE,
+    KEY_FORMAT,
+    KEY_STEPS,
+    KEY_RANGE,
+    KEY_AGAINST,
+    KEY_STEP,
+    KEY_STEP_EVERY
+};
 
 struct arguments {
-    const char *run, *output, *only;
+    const char *run, *against, *output, *step_regex;
+    const struct gw_plot *only;
+    uint32_t step_every;
     struct gw_plot_options options;
 };
 
 static const struct argp_option options[] = {
     {"output", 'o', "DIR", 0, "Directory for the pictures, made if it does not exist. Default: the current one.", 0},
     {"only", KEY_ONLY, "NAME", 0, "Only this plot; the names are listed below.", 0},
-    {"steps", KEY_STEPS, "A..B", 0, "Timeline of these steps instead of the median one; step numbers as in the report.",
+    {"against", KEY_AGAINST, "OTHER", 0,
+     "Draw the plots that compare too: from a step of RUN to a step of the run OTHER, as `gpuwitness diff RUN OTHER`.",
      0},
-    {"range", KEY_RANGE, "T1..T2", 0, "Timeline of this range, in milliseconds from the begin of the trace.", 0},
+    {"steps", KEY_STEPS, "A..B", 0,
+     "Timeline and memory of these steps instead of the median one and the whole run; step numbers as in the report.",
+     0},
+    {"range", KEY_RANGE, "T1..T2", 0, "Likewise of this range, in milliseconds from the begin of the trace.", 0},
+    {"step", KEY_STEP, "REGEX", 0, "A kernel whose name matches begins a step. Default: steps are found by themselves.",
+     0},
+    {"step-every", KEY_STEP_EVERY, "N", 0, "With --step: only every N-th match begins one.", 0},
     {"format", KEY_FORMAT, "png|svg|pdf", 0, "Kind of file. Default: png.", 0},
     {"theme", KEY_THEME, "light|dark", 0, "Colours. Default: light.", 0},
     {"width", KEY_WIDTH, "PIXELS", 0, "Width of the pictures, 1000 to 8000. Default: 1600.", 0},
@@ -86,10 +106,16 @@ static error_t take_option(int key, char *value, struct argp_state *state)
         arguments->output = value;
         return 0;
     case KEY_ONLY:
-        if (!gw_plot_find(value))
-            return gw_usage_error(state, "there is no plot '%s'", value);
-        arguments->only = value;
+        arguments->only = gw_plot_find(value);
+        return arguments->only ? 0 : gw_usage_error(state, "there is no plot '%s'", value);
+    case KEY_AGAINST:
+        arguments->against = value;
         return 0;
+    case KEY_STEP:
+        arguments->step_regex = value;
+        return 0;
+    case KEY_STEP_EVERY:
+        return gw_take_step_every(state, value, &arguments->step_every);
     case KEY_THEME:
         plot->theme = gw_theme_find(value);
         return plot->theme ? 0 : gw_usage_error(state, "--theme has no '%s'", value);
@@ -128,6 +154,11 @@ static error_t take_option(int key, char *value, struct argp_state *state)
     case ARGP_KEY_END:
         if (!arguments->run)
             return gw_usage_error(state, "the run to plot is missing");
+        if (arguments->only && arguments->only->compares && !arguments->against)
+            return gw_usage_error(state, "the plot '%s' compares two runs: name the other with --against",
+                                  arguments->only->name);
+        if (arguments->step_every && !arguments->step_regex)
+            return gw_usage_error(state, "--step-every goes with --step");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -153,7 +184,8 @@ static char *add_plots(int key, const char *text, void *input)
     fprintf(out,
             "\nExit status: 0; 1 when the run cannot be read or a picture not written; 2 for a wrong command line.\n\n"
             "Examples:\n  gpuwitness plot run -o plots\n  gpuwitness plot run --only timeline --steps 10..12\n"
-            "  gpuwitness plot run --only timeline --range 120..125.5 --format svg");
+            "  gpuwitness plot run --only timeline --range 120..125.5 --format svg\n"
+            "  gpuwitness plot before --against after --only diff");
     return fclose(out) == 0 ? help : (char *)text;
 }
 
@@ -189,6 +221,64 @@ static int make_directory(const char *command, const char *path)
     return -error;
 }
 
+/* A run with its budget and verdicts. */
+struct analysis {
+    struct gw_model *model;
+    struct gw_budget *budget;
+    struct gw_verdicts *verdicts;
+};
+
+static void clear_analysis(struct analysis *analysis)
+{
+    gw_verdicts_destroy(analysis->verdicts);
+    gw_budget_destroy(analysis->budget);
+    gw_model_destroy(analysis->model);
+    memset(analysis, 0, sizeof(*analysis));
+}
+
+/* Reads a run, and sums it up for a comparison unless ret_side is NULL; complains when it cannot. Clear *analysis in
+ * any case. */
+static int analyse(const char *command, const char *run, const struct arguments *arguments, struct analysis *analysis,
+                   struct gw_diff_side **ret_side)
+{
+    int error;
+
+    analysis->model = gw_load_model(command, run, arguments->step_regex, arguments->step_every);
+    if (!analysis->model)
+        return -EIO;
+    error = gw_budget_create(analysis->model, &analysis->budget);
+    if (!error)
+        error = gw_verdicts_create(analysis->model, analysis->budget, &analysis->verdicts);
+    if (!error && ret_side)
+        error = gw_diff_side_create(analysis->model, analysis->budget, analysis->verdicts, 1.0, ret_side);
+    if (error == -ENODATA)
+        gw_complain(command,
+                    "%s: no steps with GPU times were found, so there is nothing to compare; name a kernel that begins "
+                    "a step with --step, or leave out --against",
+                    run);
+    else if (error)
+        gw_complain(command, "there is not enough memory for the run %s", run);
+    return error;
+}
+
+/* Draws every plot that was asked for and that there is data for. */
+static int write_plots(const char *command, const struct gw_plot_source *source, const struct arguments *arguments)
+{
+    for (size_t i = 0; i < gw_plots_count; i++) {
+        int error;
+        if ((arguments->only && arguments->only != &gw_plots[i]) || !gw_plot_applies(&gw_plots[i], source))
+            continue;
+        error = write_plot(command, &gw_plots[i], source, arguments);
+        if (error)
+            return error;
+    }
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        gw_complain(command, "cannot write to the standard output: %s", strerror(errno));
+        return -EIO;
+    }
+    return 0;
+}
+
 int gw_verb_plot(int argc, char **argv)
 {
     static const struct argp argp = {
@@ -198,39 +288,32 @@ int gw_verb_plot(int argc, char **argv)
         .doc = "Draws pictures of what `gpuwitness record` left in the directory RUN and prints their names.",
         .help_filter = add_plots};
     struct arguments arguments = {.output = ".", .options = gw_plot_default_options()};
-    struct gw_plot_source source = {NULL, NULL, NULL};
-    struct gw_model *model = NULL;
-    struct gw_budget *budget = NULL;
-    struct gw_verdicts *verdicts = NULL;
+    struct analysis analysis = {NULL, NULL, NULL};
+    struct gw_diff_side *side = NULL, *against = NULL;
+    struct gw_plot_source source = {.unit = "step"};
     int status = gw_parse_options(&argp, argc, argv, 0, &arguments);
 
     if (status)
         return status;
     status = GW_EXIT_FAILURE;
-    model = gw_load_model(argv[0], arguments.run, NULL, 0);
-    if (!model)
+    if (arguments.against && analyse(argv[0], arguments.against, &arguments, &analysis, &against) != 0)
         goto end;
-    if (gw_budget_create(model, &budget) != 0 || gw_verdicts_create(model, budget, &verdicts) != 0) {
-        gw_complain(argv[0], "there is not enough memory for the run %s", arguments.run);
+    /* Of the other run its sums are enough: one model at a time is in memory. */
+    clear_analysis(&analysis);
+    if (analyse(argv[0], arguments.run, &arguments, &analysis, arguments.against ? &side : NULL) != 0)
         goto end;
-    }
     if (make_directory(argv[0], arguments.output) != 0)
         goto end;
-    source = (struct gw_plot_source){model, budget, verdicts};
-    for (size_t i = 0; i < gw_plots_count; i++) {
-        if (arguments.only && strcmp(arguments.only, gw_plots[i].name) != 0)
-            continue;
-        if (write_plot(argv[0], &gw_plots[i], &source, &arguments) != 0)
-            goto end;
-    }
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        gw_complain(argv[0], "cannot write to the standard output: %s", strerror(errno));
-        goto end;
-    }
-    status = GW_EXIT_OK;
+    source.model = analysis.model;
+    source.budget = analysis.budget;
+    source.verdicts = analysis.verdicts;
+    source.side = side;
+    source.against = against;
+    if (write_plots(argv[0], &source, &arguments) == 0)
+        status = GW_EXIT_OK;
 end:
-    gw_verdicts_destroy(verdicts);
-    gw_budget_destroy(budget);
-    gw_model_destroy(model);
+    gw_diff_side_destroy(side);
+    gw_diff_side_destroy(against);
+    clear_analysis(&analysis);
     return status;
 }

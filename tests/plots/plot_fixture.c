@@ -40,11 +40,13 @@ static void judge(struct plot_fixture *fixture, struct gw_verdicts *verdicts)
 {
     if (gw_budget_create(fixture->model, &fixture->budget) != 0)
         abort();
-    fixture->source = (struct gw_plot_source){fixture->model, fixture->budget, verdicts};
+    fixture->source = (struct gw_plot_source){.model = fixture->model, .budget = fixture->budget, .verdicts = verdicts};
 }
 
 void plot_fixture_destroy(struct plot_fixture *fixture)
 {
+    gw_diff_side_destroy(fixture->side);
+    gw_diff_side_destroy(fixture->against);
     gw_budget_destroy(fixture->budget);
     gw_model_destroy(fixture->model);
     memset(fixture, 0, sizeof(*fixture));
@@ -109,6 +111,31 @@ void plot_fixture_training(struct plot_fixture *fixture, unsigned int steps)
     fixture->model->run.command[0] = strdup("build/examples/train_loop");
     fixture->model->run.realtime_offset_ns = 1788000000ll * 1000000000ll;
     judge(fixture, &fixed_verdicts);
+}
+
+static struct gw_diff_side *sum_up(const struct plot_fixture *fixture)
+{
+    struct gw_diff_side *side;
+
+    if (gw_diff_side_create(fixture->model, fixture->budget, fixture->source.verdicts, 1.0, &side) != 0)
+        abort();
+    return side;
+}
+
+void plot_fixture_pair(struct plot_fixture *fixture)
+{
+    struct plot_fixture other;
+    struct gw_diff_side *against;
+
+    plot_fixture_ranks(&other, 4, 40);
+    against = sum_up(&other);
+    plot_fixture_destroy(&other);
+    plot_fixture_training(fixture, 50);
+    fixture->side = sum_up(fixture);
+    fixture->against = against;
+    fixture->source.side = fixture->side;
+    fixture->source.against = fixture->against;
+    fixture->source.unit = "step";
 }
 
 void plot_fixture_many(struct plot_fixture *fixture, unsigned int count)

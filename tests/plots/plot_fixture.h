@@ -10,6 +10,7 @@
 struct plot_fixture {
     struct gw_model *model;
     struct gw_budget *budget;
+    struct gw_diff_side *side, *against; /* NULL but of a pair */
     struct gw_plot_source source;
 };
 
@@ -38,6 +39,9 @@ void plot_fixture_ranks(struct plot_fixture *fixture, uint32_t ranks, uint32_t s
 /* 256 MiB that stay; forty times 32 MiB from a pool and 1 to 5 MiB beside them that go again; 64 MiB on the host; the
  * release of something unseen. */
 void plot_fixture_memory(struct plot_fixture *fixture);
+
+/* The training loop, and against it the run of several ranks. */
+void plot_fixture_pair(struct plot_fixture *fixture);
 
 void plot_fixture_destroy(struct plot_fixture *fixture);
 

@@ -33,7 +33,17 @@ done
 "$gpuwitness" plot "$directory/run" -o "$directory/one" --only timeline --steps 3..5 >/dev/null || fail "--steps"
 "$gpuwitness" plot "$directory/run" -o "$directory/one" --only timeline --range 1..2.5 >/dev/null || fail "--range"
 
+"$gpuwitness" plot "$directory/run" -o "$directory/two" --against "$directory/run" --only diff >/dev/null ||
+  fail "--against"
+[ "$(ls "$directory/two")" = diff.png ] || fail "--against wrote $(ls "$directory/two")"
+
 expect 1 'no-such-run' "$directory/no-such-run"
+expect 1 'no-such-run' "$directory/run" --against "$directory/no-such-run"
+"$gpuwitness" record -q --simgpu -o "$directory/empty" -- true || fail "recording a program without CUDA"
+expect 1 'no steps with GPU times' "$directory/run" --against "$directory/empty"
+expect 1 "matches 'no_such_kernel'" "$directory/run" --step no_such_kernel
+expect 2 "'diff' compares two runs" "$directory/run" --only diff
+expect 2 'goes with --step' "$directory/run" --step-every 2
 expect 1 'cannot make the directory' "$directory/run" -o "$directory/run/run.json"
 expect 1 'cannot write .*: ' "$directory/run" -o /proc
 expect 2 "no plot 'tmeline'" --only tmeline "$directory/run"

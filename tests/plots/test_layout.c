@@ -94,15 +94,15 @@ static void check_inside(const struct gw_scene *scene, const char *what)
 
 static void make_run(size_t run, struct plot_fixture *fixture)
 {
-    static void (*const corners[])(struct plot_fixture *) = {plot_fixture_empty, plot_fixture_untimed,
-                                                             plot_fixture_crowded, plot_fixture_memory};
+    static void (*const corners[])(struct plot_fixture *) = {
+        plot_fixture_empty, plot_fixture_untimed, plot_fixture_crowded, plot_fixture_memory, plot_fixture_pair};
 
-    if (run < 4)
+    if (run < 5)
         corners[run](fixture);
-    else if (run < 6)
-        plot_fixture_training(fixture, run == 4 ? 50 : 2000);
+    else if (run < 7)
+        plot_fixture_training(fixture, run == 5 ? 50 : 2000);
     else
-        plot_fixture_ranks(fixture, run == 6 ? 4 : 300, run == 6 ? 40 : 12);
+        plot_fixture_ranks(fixture, run == 7 ? 4 : 300, run == 7 ? 40 : 12);
 }
 
 static void texts_do_not_overlap(void **state)
@@ -112,13 +112,15 @@ static void texts_do_not_overlap(void **state)
     (void)state;
 
     assert_int_equal(gw_canvas_create(&canvas), 0);
-    for (size_t run = 0; run < 8; run++) {
+    for (size_t run = 0; run < 9; run++) {
         struct plot_fixture fixture;
         make_run(run, &fixture);
         for (size_t i = 0; i < gw_plots_count; i++)
             for (size_t k = 0; k < 3; k++) {
                 struct gw_scene scene;
                 char what[64];
+                if (!gw_plot_applies(&gw_plots[i], &fixture.source))
+                    continue;
                 snprintf(what, sizeof(what), "run %zu, %s at %g", run, gw_plots[i].name, widths[k]);
                 lay_out(gw_plots[i].name, &fixture, widths[k], canvas, &scene);
                 check_texts(canvas, &scene, what);
@@ -145,12 +147,12 @@ static void bars_lie_in_rows(void **state)
     for (size_t i = 0; i < scene.items_count; i++) {
         const struct gw_item *item = &scene.items[i];
         bool inside = false;
-        if (item->role != GW_ROLE_BAR)
+        if (item->purpose != GW_FOR_BAR)
             continue;
         bars++;
         for (size_t k = 0; k < scene.items_count && !inside; k++) {
             const struct gw_item *row = &scene.items[k];
-            inside = row->role == GW_ROLE_ROW && item->y >= row->y - TOLERANCE &&
+            inside = row->purpose == GW_FOR_ROW && item->y >= row->y - TOLERANCE &&
                      item->y + item->h <= row->y + row->h + TOLERANCE && item->x >= row->x - TOLERANCE &&
                      item->x + item->w <= row->x + row->w + TOLERANCE;
         }

@@ -46,6 +46,8 @@ static void draw_all(const char *run, struct plot_fixture *fixture, const char *
 
     options.theme = gw_theme_find(theme);
     for (size_t i = 0; i < gw_plots_count; i++) {
+        if (!gw_plot_applies(&gw_plots[i], &fixture->source))
+            continue;
         snprintf(path, sizeof(path), "%s/%s-%s-%s.png", directory, run, gw_plots[i].name, theme);
         assert_int_equal(gw_plot_write(&gw_plots[i], &fixture->source, &options, path), 0);
         assert_png(path, 1600);
@@ -59,7 +61,7 @@ static void draws_training(void **state)
     (void)state;
     plot_fixture_training(&fixture, 50);
     draw_all("training", &fixture, "light");
-    plot_fixture_training(&fixture, 50);
+    plot_fixture_pair(&fixture);
     draw_all("training", &fixture, "dark");
 }
 
