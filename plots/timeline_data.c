@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/verdicts/arrivals.h"
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -49,6 +51,8 @@ void gw_timeline_data_clear(struct gw_timeline_data *data)
         clear_row(&data->rows[i]);
     free(data->rows);
     free(data->links);
+    free(data->arrived_ns);
+    free(data->collective_of_op);
     free(data->kernel_slot);
     free(data->kernels);
     memset(data, 0, sizeof(*data));
@@ -220,8 +224,17 @@ static int fill_stream(const struct gw_plot_source *source, struct gw_timeline_d
         uint32_t name = op->name < model->names_count ? op->name : (uint32_t)model->names_count;
         uint32_t key = op->kind == GW_OP_KERNEL ? GW_PAINT_KEY(GW_PAINT_KERNEL, data->kernel_slot[name])
                                                 : GW_PAINT_KEY(GW_PAINT_OP, op->kind);
-        if (!(op->flags & GW_OP_UNTIMED))
+        if (op->flags & GW_OP_UNTIMED)
+            continue;
+        if (op->kind == GW_OP_COMM && data->arrived_ns && data->arrived_ns[index] <= op->end_ns) {
+            error = add_span(data, &row->lanes[0], op->start_ns, data->arrived_ns[index],
+                             GW_PAINT_KEY(GW_PAINT_COMM, GW_COMM_WAITS), index);
+            error = error ? error
+                          : add_span(data, &row->lanes[0], data->arrived_ns[index], op->end_ns,
+                                     GW_PAINT_KEY(GW_PAINT_COMM, GW_COMM_TRANSFERS), index);
+        } else {
             error = add_span(data, &row->lanes[0], op->start_ns, op->end_ns, key, index);
+        }
     }
     return error;
 }
@@ -345,6 +358,8 @@ static int fill_links(const struct gw_model *model, struct gw_timeline_data *dat
             const struct gw_op *op = &model->ops[lane->spans[i].ref];
             uint32_t call = op->outer_call != GW_NONE ? op->outer_call : op->call;
             uint32_t from = call < model->calls_count ? thread_row(data, model->calls[call].thread) : GW_NONE;
+            if (i > 0 && lane->spans[i - 1].ref == lane->spans[i].ref)
+                continue; /* the rest of a collective that waits */
             /* A call that waits for its operation ends after it: the line starts where the operation was asked for. */
             if (from == GW_NONE || model->calls[call].begin_ns < data->begin_ns || op->start_ns < data->begin_ns)
                 continue;
@@ -360,6 +375,23 @@ static int fill_links(const struct gw_model *model, struct gw_timeline_data *dat
     return 0;
 }
 
+/* Which collective each operation carries out, and when all ranks had arrived in it. */
+static int find_collectives(const struct gw_model *model, struct gw_timeline_data *data)
+{
+    int error = gw_arrivals_create(model, &data->arrived_ns);
+
+    if (error || model->collectives_count == 0)
+        return error;
+    data->collective_of_op = malloc((model->ops_count + 1) * sizeof(*data->collective_of_op));
+    if (!data->collective_of_op)
+        return -ENOMEM;
+    memset(data->collective_of_op, 0xff, (model->ops_count + 1) * sizeof(*data->collective_of_op));
+    for (uint32_t i = (uint32_t)model->collectives_count; i-- > 0;)
+        if (model->collectives[i].op != GW_NONE)
+            data->collective_of_op[model->collectives[i].op] = i;
+    return 0;
+}
+
 int gw_timeline_fill(const struct gw_plot_source *source, struct gw_timeline_data *data)
 {
     const struct gw_model *model = source->model;
@@ -369,6 +401,8 @@ int gw_timeline_fill(const struct gw_plot_source *source, struct gw_timeline_dat
     if (!data->rows)
         return -ENOMEM;
     error = choose_colours(model, data);
+    if (!error)
+        error = find_collectives(model, data);
     if (!error && data->process != GW_NONE)
         error = fill_process(source, data, data->process);
     for (uint32_t i = 0; i < model->processes_count && !error; i++)

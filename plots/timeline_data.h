@@ -16,13 +16,16 @@
 #define GW_TIMELINE_SPANS_MAX 50000000u
 
 /* Key of a span: what it is, and so its colour and its entry in the legend. */
-enum gw_paint { GW_PAINT_CALL, GW_PAINT_OUTSIDE, GW_PAINT_OP, GW_PAINT_KERNEL, GW_PAINT_GAP };
+enum gw_paint { GW_PAINT_CALL, GW_PAINT_OUTSIDE, GW_PAINT_OP, GW_PAINT_COMM, GW_PAINT_KERNEL, GW_PAINT_GAP };
 #define GW_PAINT_KEY(paint, value) ((uint32_t)(paint) << 24 | (uint32_t)(value))
 #define GW_PAINT_OF(key) ((enum gw_paint)((key) >> 24))
 #define GW_PAINT_VALUE(key) ((key)&0xffffffu)
 
 /* values of GW_PAINT_OUTSIDE */
 enum gw_outside { GW_OUTSIDE_ON_CPU, GW_OUTSIDE_OFF_CPU };
+
+/* values of GW_PAINT_COMM: before and after the last rank has arrived, where that is known */
+enum gw_comm_part { GW_COMM_WAITS, GW_COMM_TRANSFERS };
 
 struct gw_lane {
     struct gw_span *spans;
@@ -55,7 +58,9 @@ struct gw_timeline_data {
     uint32_t rows_count, rows_dropped;
     struct gw_link *links; /* none when there are more than GW_TIMELINE_LINKS_MAX */
     uint32_t links_count;
-    uint8_t *kernel_slot; /* by name: index of its colour */
+    uint64_t *arrived_ns;       /* as gw_arrivals_create */
+    uint32_t *collective_of_op; /* the first one it carries out, GW_NONE: none; NULL without any */
+    uint8_t *kernel_slot;       /* by name: index of its colour */
     struct gw_kernel_total {
         uint32_t name;
         uint64_t total_ns;

@@ -1,4 +1,5 @@
 #include "plots/timeline_panel.h"
+#include "plots/timeline_labels.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -17,18 +18,9 @@
 #define CAPTION_HEIGHT 26.0
 #define AXIS_HEIGHT 26.0
 #define TICK_PX 120.0
-#define LEAST_LABEL_PX 54.0
 #define LEAST_ALPHA 0.35 /* of pixels that are hardly covered: seen, but lighter than covered ones */
 #define STEP_LINES_MAX 200u
-
-#define LABELS_MAX 3
-
-/* Labels of a bar, the most telling first. */
-struct labels {
-    char text[LABELS_MAX][160];
-    int count;
-    double least_px; /* the last one may be cut down to this */
-};
+#define ARROW 5.0
 
 static double row_height(const struct gw_timeline_row *row)
 {
@@ -46,6 +38,8 @@ static uint32_t colour_of_key(const struct gw_page *page, uint32_t key)
         return value == GW_OUTSIDE_ON_CPU ? page->theme->on_cpu : page->theme->off_cpu;
     case GW_PAINT_OP:
         return gw_colour_of_op(value);
+    case GW_PAINT_COMM:
+        return gw_colour_of_class(value == GW_COMM_WAITS ? GW_CLASS_COMM_WAIT : GW_CLASS_COMM_TRANSFER);
     case GW_PAINT_KERNEL:
         return gw_colour_of_kernel(value);
     case GW_PAINT_GAP:
@@ -57,85 +51,6 @@ static uint32_t colour_of_key(const struct gw_page *page, uint32_t key)
 static bool hatched_key(uint32_t key)
 {
     return key == GW_PAINT_KEY(GW_PAINT_GAP, GW_CLASS_IDLE_UNKNOWN);
-}
-
-static const char *copy_word(uint8_t kind)
-{
-    switch (kind) {
-    case GW_OP_H2D:
-        return "to device";
-    case GW_OP_D2H:
-        return "to host";
-    case GW_OP_D2D:
-        return "on device";
-    case GW_OP_P2P:
-        return "between devices";
-    case GW_OP_MEMSET:
-        return "memset";
-    case GW_OP_GRAPH:
-        return "graph";
-    case GW_OP_COMM:
-        return "communication";
-    default:
-        return "host function";
-    }
-}
-
-static void label_op(const struct gw_model *model, const struct gw_op *op, struct labels *labels)
-{
-    char length[GW_UNIT_TEXT], bytes[GW_UNIT_TEXT];
-    char *name = NULL;
-
-    gw_format_duration((double)(op->end_ns - op->start_ns), length);
-    if ((op->kind == GW_OP_KERNEL || op->kind == GW_OP_COMM) && op->name < model->names_count)
-        name = gw_kernel_name_short(model->names[op->name]);
-    if (name) {
-        snprintf(labels->text[0], sizeof(labels->text[0]), "%s  %s", name, length);
-        snprintf(labels->text[1], sizeof(labels->text[1]), "%s", name);
-        labels->count = 2;
-        labels->least_px = LEAST_LABEL_PX;
-    } else if (op->size_bytes) {
-        gw_format_bytes((double)op->size_bytes, bytes);
-        snprintf(labels->text[0], sizeof(labels->text[0]), "%s  %s  %s", copy_word(op->kind), bytes, length);
-        snprintf(labels->text[1], sizeof(labels->text[1]), "%s  %s", copy_word(op->kind), bytes);
-        snprintf(labels->text[2], sizeof(labels->text[2]), "%s", bytes);
-        labels->count = 3;
-        labels->least_px = INFINITY;
-    } else {
-        const char *word = op->kind == GW_OP_KERNEL ? "kernel" : copy_word(op->kind);
-        snprintf(labels->text[0], sizeof(labels->text[0]), "%s  %s", word, length);
-        snprintf(labels->text[1], sizeof(labels->text[1]), "%s", word);
-        labels->count = 2;
-        labels->least_px = INFINITY;
-    }
-    free(name);
-}
-
-static void label_bar(const struct gw_page *page, const struct gw_timeline_row *row, const struct gw_bar *bar,
-                      struct labels *labels)
-{
-    const struct gw_model *model = page->source->model;
-    char length[GW_UNIT_TEXT];
-
-    labels->count = 2;
-    labels->least_px = INFINITY;
-    switch (row->kind) {
-    case GW_ROW_THREAD: {
-        const struct gw_call *call = &model->calls[bar->ref];
-        gw_format_duration((double)(call->end_ns - call->begin_ns), length);
-        snprintf(labels->text[0], sizeof(labels->text[0]), "%s  %s", gw_function_name(call->function),
-                 call->flags & GW_CALL_NO_END ? "never returned" : length);
-        snprintf(labels->text[1], sizeof(labels->text[1]), "%s", gw_function_name(call->function));
-        labels->least_px = LEAST_LABEL_PX;
-        break;
-    }
-    case GW_ROW_STREAM:
-        label_op(model, &model->ops[bar->ref], labels);
-        break;
-    case GW_ROW_GAPS:
-        labels->count = 0; /* draw_gap_label */
-        break;
-    }
 }
 
 /* Why on one line and how long on the next; fewer words and smaller letters where the bar is narrow. */
@@ -166,8 +81,8 @@ static void draw_gap_label(struct gw_page *page, const struct gw_bar *bar, doubl
 }
 
 /* Draws the bars of a lane; those cut by the window's edge keep their own length in the label. */
-static void draw_lane(struct gw_page *page, const struct gw_scale *scale, const struct gw_timeline_row *row,
-                      const struct gw_lane *lane, double y, double h, double size)
+static void draw_lane(struct gw_page *page, const struct gw_timeline_data *data, const struct gw_scale *scale,
+                      const struct gw_timeline_row *row, const struct gw_lane *lane, double y, double h, double size)
 {
     struct gw_bar *bars;
     size_t count;
@@ -179,7 +94,7 @@ static void draw_lane(struct gw_page *page, const struct gw_scale *scale, const 
     }
     for (size_t i = 0; i < count; i++) {
         uint32_t colour = colour_of_key(page, bars[i].key);
-        struct labels labels;
+        struct gw_bar_labels labels;
         int chosen = 0;
         if (bars[i].ref == GW_LOD_AGGREGATE) {
             double alpha = LEAST_ALPHA + (1.0 - LEAST_ALPHA) * bars[i].fraction;
@@ -194,7 +109,7 @@ static void draw_lane(struct gw_page *page, const struct gw_scale *scale, const 
                 draw_gap_label(page, &bars[i], y);
             continue;
         }
-        label_bar(page, row, &bars[i], &labels);
+        gw_timeline_label(page->source->model, data, row, &bars[i], &labels);
         while (chosen + 1 < labels.count &&
                gw_page_text_width(page, labels.text[chosen], size, false) > bars[i].w - 10.0)
             chosen++;
@@ -347,6 +262,22 @@ static bool begins_group(const struct gw_timeline_data *data, uint32_t row)
            data->rows[row].device != data->rows[row - 1].device;
 }
 
+/* An arrow from the call to its operation. */
+static void draw_link(struct gw_page *page, const struct gw_timeline_data *data, const struct gw_scale *scale,
+                      const double *tops, const struct gw_link *link)
+{
+    double from_x = gw_scale_x(scale, link->from_ns);
+    double from_y = tops[link->from_row] + row_height(&data->rows[link->from_row]);
+    double to_x = fmin(gw_scale_x(scale, link->to_ns), scale->x + scale->width), to_y = tops[link->to_row];
+    double length = hypot(to_x - from_x, to_y - from_y), along_x = (to_x - from_x) / length,
+           along_y = (to_y - from_y) / length;
+
+    gw_scene_line(page->scene, from_x, from_y, to_x, to_y, 0.8, page->theme->link);
+    for (int side = -1; side <= 1; side += 2)
+        gw_scene_line(page->scene, to_x - ARROW * along_x - side * ARROW / 2.0 * along_y,
+                      to_y - ARROW * along_y + side * ARROW / 2.0 * along_x, to_x, to_y, 0.8, page->theme->link);
+}
+
 double gw_timeline_panel(struct gw_page *page, const struct gw_timeline_data *data, double y)
 {
     struct gw_scale scale = {data->begin_ns, data->end_ns, GW_PAGE_MARGIN + LABEL_WIDTH,
@@ -383,18 +314,13 @@ double gw_timeline_panel(struct gw_page *page, const struct gw_timeline_data *da
         label_row(page, row, tops[i]);
         draw_outside(page, &scale, row, tops[i]);
     }
-    for (uint32_t i = 0; i < data->links_count; i++) {
-        const struct gw_link *link = &data->links[i];
-        double to_x = fmin(gw_scale_x(&scale, link->to_ns), scale.x + scale.width);
-        double from_x = gw_scale_x(&scale, link->from_ns);
-        gw_scene_line(page->scene, from_x, tops[link->from_row] + row_height(&data->rows[link->from_row]), to_x,
-                      tops[link->to_row], 0.8, page->theme->link);
-    }
+    for (uint32_t i = 0; i < data->links_count; i++)
+        draw_link(page, data, &scale, tops, &data->links[i]);
     for (uint32_t i = 0; i < data->rows_count; i++) {
         double lane_y = tops[i];
         for (uint32_t lane = 0; lane < data->rows[i].lanes_count; lane++) {
             double h = data->rows[i].kind == GW_ROW_GAPS ? GAPS_HEIGHT : lane == 0 ? LANE_HEIGHT : NESTED_HEIGHT;
-            draw_lane(page, &scale, &data->rows[i], &data->rows[i].lanes[lane], lane_y, lane == 0 ? h : h - 1.0,
+            draw_lane(page, data, &scale, &data->rows[i], &data->rows[i].lanes[lane], lane_y, lane == 0 ? h : h - 1.0,
                       lane == 0 ? GW_SIZE_SMALL : 10.0);
             lane_y += lane == 0 ? h + 1.0 : h;
         }
@@ -420,9 +346,9 @@ static void find_used(const struct gw_timeline_data *data, enum gw_paint paint, 
 static double device_legend(struct gw_page *page, const struct gw_timeline_data *data, double x, double y, double w)
 {
     const struct gw_model *model = page->source->model;
-    struct gw_legend_entry entries[GW_KERNEL_COLOURS + GW_OP_KIND_COUNT + 1];
+    struct gw_legend_entry entries[GW_KERNEL_COLOURS + GW_OP_KIND_COUNT + 3];
     char *names[GW_KERNEL_COLOURS] = {NULL}, more[64];
-    bool used[GW_OP_KIND_COUNT] = {false};
+    bool used[GW_OP_KIND_COUNT] = {false}, comm[2] = {false};
     size_t count = 0;
 
     for (uint32_t i = 0; i < data->kernels_count && i < GW_KERNEL_COLOURS; i++) {
@@ -436,6 +362,13 @@ static double device_legend(struct gw_page *page, const struct gw_timeline_data 
     for (uint32_t i = 0; i < GW_OP_KIND_COUNT; i++)
         if (used[i])
             entries[count++] = (struct gw_legend_entry){gw_colour_of_op(i), gw_words_of_op(i), false};
+    find_used(data, GW_PAINT_COMM, comm, 2);
+    if (comm[GW_COMM_WAITS])
+        entries[count++] =
+            (struct gw_legend_entry){gw_colour_of_class(GW_CLASS_COMM_WAIT), gw_class_words(GW_CLASS_COMM_WAIT), false};
+    if (comm[GW_COMM_TRANSFERS])
+        entries[count++] = (struct gw_legend_entry){gw_colour_of_class(GW_CLASS_COMM_TRANSFER),
+                                                    gw_class_words(GW_CLASS_COMM_TRANSFER), false};
     if (data->kernels_count > GW_KERNEL_COLOURS) {
         snprintf(more, sizeof(more), "and %" PRIu32 " other kernels", data->kernels_count - GW_KERNEL_COLOURS);
         entries[count++] = (struct gw_legend_entry){page->theme->grid, more, false};

@@ -226,6 +226,41 @@ static void rows_cover_the_window(void **state)
     plot_fixture_destroy(&fixture);
 }
 
+/* A collective's bar is cut where its last rank arrives, for each rank at the same time; the last one does not wait. */
+static void collectives_wait_then_transfer(void **state)
+{
+    struct gw_plot_options options = gw_plot_default_options();
+    struct plot_fixture fixture;
+    struct gw_timeline_data data;
+    uint64_t transfer_ns[4] = {0}, wait_ns[4] = {0}, begin_ns[4] = {0};
+    (void)state;
+
+    plot_fixture_ranks(&fixture, 4, 20);
+    assert_true(gw_timeline_window(&fixture.source, &options, 0, &data));
+    assert_int_equal(gw_timeline_fill(&fixture.source, &data), 0);
+    for (uint32_t i = 0; i < data.rows_count; i++)
+        for (size_t k = 0; k < data.rows[i].lanes[0].spans_count && data.rows[i].kind == GW_ROW_STREAM; k++) {
+            const struct gw_span *span = &data.rows[i].lanes[0].spans[k];
+            assert_int_not_equal(span->key, GW_PAINT_KEY(GW_PAINT_OP, GW_OP_COMM));
+            if (span->key == GW_PAINT_KEY(GW_PAINT_COMM, GW_COMM_WAITS))
+                wait_ns[data.rows[i].device] += span->end_ns - span->begin_ns;
+            if (span->key != GW_PAINT_KEY(GW_PAINT_COMM, GW_COMM_TRANSFERS))
+                continue;
+            transfer_ns[data.rows[i].device] += span->end_ns - span->begin_ns;
+            begin_ns[data.rows[i].device] += span->begin_ns;
+        }
+    for (uint32_t device = 0; device < 4; device++) {
+        assert_true(transfer_ns[device] > 0);
+        assert_int_equal(transfer_ns[device], transfer_ns[0]);
+        assert_int_equal(begin_ns[device], begin_ns[0]);
+        assert_int_equal(wait_ns[device] == 0, device == 2);
+    }
+    for (uint32_t i = 1; i < data.links_count; i++)
+        assert_true(data.links[i].to_row != data.links[i - 1].to_row || data.links[i].to_ns != data.links[i - 1].to_ns);
+    gw_timeline_data_clear(&data);
+    plot_fixture_destroy(&fixture);
+}
+
 /* The classes of every step add up to its length, and so do the bars of the median step's stack. */
 static void budget_adds_up(void **state)
 {
@@ -379,6 +414,7 @@ int main(void)
         cmocka_unit_test(bars_lie_in_rows),
         cmocka_unit_test(window_is_the_median_with_neighbours),
         cmocka_unit_test(rows_cover_the_window),
+        cmocka_unit_test(collectives_wait_then_transfer),
         cmocka_unit_test(budget_adds_up),
         cmocka_unit_test(merging_loses_no_time),
         cmocka_unit_test(detail_is_bounded),
