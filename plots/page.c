@@ -95,11 +95,10 @@ void gw_page_device_name(const struct gw_page *page, uint32_t device, char *text
     snprintf(text, size, "%s %" PRIu32, simulated(model) ? "simulated GPU" : "GPU", found->number);
 }
 
-/* The rank of a device in the largest of its communicators; −1: in none. */
-static int32_t communicator_rank(const struct gw_model *model, uint32_t device)
+int32_t gw_page_rank(const struct gw_model *model, uint32_t device)
 {
     uint32_t size = 0;
-    int32_t rank = -1;
+    int32_t rank = model->processes[model->devices[device].process].rank;
 
     for (size_t i = 0; i < model->communicators_count; i++)
         if (model->communicators[i].device == device && model->communicators[i].size > size) {
@@ -112,15 +111,13 @@ static int32_t communicator_rank(const struct gw_model *model, uint32_t device)
 void gw_page_rank_name(const struct gw_page *page, uint32_t device, char *text, size_t size)
 {
     const struct gw_model *model = page->source->model;
-    const struct gw_process *process = &model->processes[model->devices[device].process];
-    int32_t rank = communicator_rank(model, device);
+    int32_t rank = gw_page_rank(model, device);
 
-    if (rank < 0)
-        rank = process->rank;
     if (rank >= 0)
         snprintf(text, size, "rank %" PRId32, rank);
     else if (model->processes_count > 1)
-        snprintf(text, size, "GPU %" PRIu32 " of process %" PRIu32, model->devices[device].number, process->pid);
+        snprintf(text, size, "GPU %" PRIu32 " of process %" PRIu32, model->devices[device].number,
+                 model->processes[model->devices[device].process].pid);
     else
         gw_page_device_name(page, device, text, size);
 }

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static void describe_window(const struct gw_page *page, const struct gw_timeline_data *data, char *text, size_t size)
 {
@@ -33,7 +34,7 @@ void gw_layout_timeline(struct gw_page *page)
 {
     const struct gw_model *model = page->source->model;
     struct gw_timeline_data data;
-    char text[160] = "timeline", note[128] = "";
+    char text[160] = "timeline", note[256] = "";
     double y;
     int error;
 
@@ -60,9 +61,12 @@ void gw_layout_timeline(struct gw_page *page)
         y = gw_timeline_panel(page, &data, y);
         y = gw_timeline_legend(page, &data, y);
     }
+    if (data.devices_dropped)
+        snprintf(note, sizeof(note), "%" PRIu32 " devices that compute less are left out%s", data.devices_dropped,
+                 data.rows_dropped ? "  ·  " : "");
     if (data.rows_dropped)
-        snprintf(note, sizeof(note), "%" PRIu32 " threads and streams with less to show are left out",
-                 data.rows_dropped);
+        snprintf(note + strlen(note), sizeof(note) - strlen(note),
+                 "%" PRIu32 " threads and streams with less to show are left out", data.rows_dropped);
     gw_page_finish(page, y, note);
 end:
     gw_timeline_data_clear(&data);

@@ -272,13 +272,67 @@ static void keep_row(struct gw_timeline_data *data, struct gw_timeline_row *row,
         clear_row(row);
 }
 
-static int fill_process(const struct gw_plot_source *source, struct gw_timeline_data *data, uint32_t process)
+struct device_busy {
+    uint32_t device;
+    uint64_t compute_ns;
+};
+
+static int compare_busy(const void *left, const void *right)
+{
+    const struct device_busy *a = left, *b = right;
+
+    if (a->compute_ns != b->compute_ns)
+        return a->compute_ns < b->compute_ns ? 1 : -1;
+    return a->device < b->device ? -1 : a->device > b->device;
+}
+
+/* Marks the devices that are shown: all that fit, else those that compute most in the window, among which is the one
+ * that the others wait for. */
+static int choose_devices(const struct gw_model *model, struct gw_timeline_data *data, bool *shown)
+{
+    struct device_busy *busy = calloc(model->devices_count + 1, sizeof(*busy));
+
+    if (!busy)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < model->devices_count; i++)
+        busy[i].device = i;
+    for (size_t i = 0; i < model->ops_count; i++) {
+        const struct gw_op *op = &model->ops[i];
+        if (op->kind == GW_OP_KERNEL && !(op->flags & GW_OP_UNTIMED) && op->end_ns > data->begin_ns &&
+            op->start_ns < data->end_ns)
+            busy[model->streams[op->stream].device].compute_ns += op->end_ns - op->start_ns;
+    }
+    qsort(busy, model->devices_count, sizeof(*busy), compare_busy);
+    for (uint32_t i = 0; i < model->devices_count; i++) {
+        shown[busy[i].device] = i < GW_TIMELINE_DEVICES_MAX || busy[i].compute_ns == 0;
+        data->devices_dropped += !shown[busy[i].device];
+    }
+    free(busy);
+    return 0;
+}
+
+static bool shows_process(const struct gw_model *model, const bool *shown, uint32_t process)
+{
+    bool has = false;
+
+    for (uint32_t i = 0; i < model->devices_count; i++) {
+        if (model->devices[i].process == process && shown[i])
+            return true;
+        has |= model->devices[i].process == process;
+    }
+    return !has;
+}
+
+static int fill_process(const struct gw_plot_source *source, struct gw_timeline_data *data, const bool *shown,
+                        uint32_t process)
 {
     const struct gw_model *model = source->model;
     struct gw_timeline_row row;
     bool kept;
     int error;
 
+    if (!shows_process(model, shown, process))
+        return 0;
     for (uint32_t i = 0; i < model->threads_count; i++) {
         if (model->threads[i].process != process)
             continue;
@@ -289,7 +343,7 @@ static int fill_process(const struct gw_plot_source *source, struct gw_timeline_
     }
     for (uint32_t device = 0; device < model->devices_count; device++) {
         bool used = false;
-        if (model->devices[device].process != process)
+        if (model->devices[device].process != process || !shown[device])
             continue;
         for (uint32_t i = 0; i < model->streams_count; i++) {
             if (model->streams[i].device != device)
@@ -397,17 +451,20 @@ int gw_timeline_fill(const struct gw_plot_source *source, struct gw_timeline_dat
     const struct gw_model *model = source->model;
     int error;
 
+    bool *shown = calloc(model->devices_count + 1, sizeof(*shown));
+
     data->rows = calloc(model->threads_count + model->streams_count + model->devices_count + 1, sizeof(*data->rows));
-    if (!data->rows)
-        return -ENOMEM;
-    error = choose_colours(model, data);
+    error = shown && data->rows ? choose_colours(model, data) : -ENOMEM;
     if (!error)
         error = find_collectives(model, data);
+    if (!error)
+        error = choose_devices(model, data, shown);
     if (!error && data->process != GW_NONE)
-        error = fill_process(source, data, data->process);
+        error = fill_process(source, data, shown, data->process);
     for (uint32_t i = 0; i < model->processes_count && !error; i++)
         if (i != data->process)
-            error = fill_process(source, data, i);
+            error = fill_process(source, data, shown, i);
+    free(shown);
     if (error)
         return error;
     drop_rows(data, GW_ROW_THREAD, GW_TIMELINE_THREADS_MAX);

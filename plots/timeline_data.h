@@ -56,7 +56,8 @@ struct gw_timeline_data {
     uint32_t step_first, step_end; /* indices of model steps in the window: [first, end) */
     struct gw_timeline_row *rows;
     uint32_t rows_count, rows_dropped;
-    struct gw_link *links; /* none when there are more than GW_TIMELINE_LINKS_MAX */
+    uint32_t devices_dropped; /* with all their rows, and the threads of processes that have no other */
+    struct gw_link *links;    /* none when there are more than GW_TIMELINE_LINKS_MAX */
     uint32_t links_count;
     uint64_t *arrived_ns;       /* as gw_arrivals_create */
     uint32_t *collective_of_op; /* the first one it carries out, GW_NONE: none; NULL without any */

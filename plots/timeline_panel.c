@@ -239,6 +239,7 @@ static void caption(const struct gw_page *page, const struct gw_timeline_row *ro
 {
     const struct gw_model *model = page->source->model;
     const struct gw_process *process = &model->processes[row->process];
+    int32_t rank = row->device == GW_NONE ? process->rank : gw_page_rank(model, row->device);
     int at;
 
     if (row->kind == GW_ROW_THREAD) {
@@ -252,8 +253,8 @@ static void caption(const struct gw_page *page, const struct gw_timeline_row *ro
         if (model->processes_count > 1 && at > 0 && (size_t)at < size)
             at += snprintf(text + at, size - (size_t)at, "  ·  process %" PRIu32, process->pid);
     }
-    if (process->rank >= 0 && at > 0 && (size_t)at < size)
-        snprintf(text + at, size - (size_t)at, "  ·  rank %" PRId32, process->rank);
+    if (rank >= 0 && at > 0 && (size_t)at < size)
+        snprintf(text + at, size - (size_t)at, "  ·  rank %" PRId32, rank);
 }
 
 static bool begins_group(const struct gw_timeline_data *data, uint32_t row)

@@ -226,6 +226,29 @@ static void rows_cover_the_window(void **state)
     plot_fixture_destroy(&fixture);
 }
 
+/* Of more ranks than fit, those that compute most are shown whole: among them the one that the others wait for. */
+static void the_busiest_devices_are_shown(void **state)
+{
+    struct gw_plot_options options = gw_plot_default_options();
+    struct plot_fixture fixture;
+    struct gw_timeline_data data;
+    uint32_t gaps = 0, late = 0;
+    (void)state;
+
+    plot_fixture_ranks(&fixture, 20, 12);
+    assert_true(gw_timeline_window(&fixture.source, &options, 0, &data));
+    assert_int_equal(gw_timeline_fill(&fixture.source, &data), 0);
+    assert_int_equal(data.devices_dropped, 20 - GW_TIMELINE_DEVICES_MAX);
+    for (uint32_t i = 0; i < data.rows_count; i++) {
+        gaps += data.rows[i].kind == GW_ROW_GAPS;
+        late += data.rows[i].kind == GW_ROW_STREAM && data.rows[i].device == 2;
+    }
+    assert_int_equal(gaps, GW_TIMELINE_DEVICES_MAX);
+    assert_int_equal(late, 2);
+    gw_timeline_data_clear(&data);
+    plot_fixture_destroy(&fixture);
+}
+
 /* A collective's bar is cut where its last rank arrives, for each rank at the same time; the last one does not wait. */
 static void collectives_wait_then_transfer(void **state)
 {
@@ -414,6 +437,7 @@ int main(void)
         cmocka_unit_test(bars_lie_in_rows),
         cmocka_unit_test(window_is_the_median_with_neighbours),
         cmocka_unit_test(rows_cover_the_window),
+        cmocka_unit_test(the_busiest_devices_are_shown),
         cmocka_unit_test(collectives_wait_then_transfer),
         cmocka_unit_test(budget_adds_up),
         cmocka_unit_test(merging_loses_no_time),
