@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GW_SINK_VERSION 5u
+#define GW_SINK_VERSION 6u
 #define GW_WORDS_MAX 40u // the longest list of words a wrapper hands over
 
 // How a program reached an API; bit api * 3 + route of gw_notes.routes.
@@ -105,6 +105,8 @@ struct gw_sink {
     // The program closes a descriptor: calls close_fd, but for a descriptor of the tracer's own fails with EBADF, as if
     // it were not open.
     int (*close)(int fd, int (*close_fd)(int fd));
+    // The program puts a copy of `old`, which is open, where fd is. Returns false when the tracer cannot give that up.
+    bool (*displace)(int old, int fd);
 };
 
 // The tracer's only exported function. Returns NULL when it cannot work; nothing then remains but the loaded library.

@@ -81,6 +81,10 @@ bool gw_address_is_shim(const void *address);
 // The exported wrapper of a row.
 void *gw_wrapper(unsigned function);
 
+// The function of libc's, or of another preloaded library's, that the program would have called without the shim; kept
+// in *known.
+void *gw_next(void **known, const char *name);
+
 // The dlopen that the program would have called without the shim.
 void *gw_next_dlopen(void);
 

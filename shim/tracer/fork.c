@@ -35,12 +35,6 @@ static void after_in_parent(void)
     lttng_ust_after_fork_parent(&gw_tracer.host->thread()->fork_signals);
 }
 
-static int is_not_lttngs(int fd)
-{
-    (void)fd;
-    return 1;
-}
-
 // The child's copies of LTTng's descriptors would keep the session from seeing the parent end. Their numbers stay
 // taken, because LTTng closes them by number when the child is traced.
 static void let_go_of_descriptors(void)
@@ -60,8 +54,8 @@ static void let_go_of_descriptors(void)
             } *entry = (const void *)(entries + at);
             int fd = atoi(entry->name);
 
-            if (entry->name[0] != '.' && fd != nowhere && fd != folder &&
-                lttng_ust_safe_close_fd(fd, is_not_lttngs) != 1)
+            if (entry->name[0] != '.' && fd != nowhere && fd != folder && gw_descriptor_is_lttngs(fd) &&
+                !gw_descriptor_is_taken(fd))
                 syscall(SYS_dup3, nowhere, fd, O_CLOEXEC);
             at += entry->length;
         }

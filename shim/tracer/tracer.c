@@ -317,7 +317,8 @@ static struct gw_sink sink = {.watched = watched,
                               .end = gw_call_end,
                               .end_early = gw_call_end_early,
                               .attach_nvtx = gw_nvtx_attach,
-                              .close = lttng_ust_safe_close_fd};
+                              .close = gw_descriptor_close,
+                              .displace = gw_descriptor_displace};
 
 void gw_tracer_record_as_told(void)
 {

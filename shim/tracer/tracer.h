@@ -125,6 +125,12 @@ void gw_fork_init(void);
 bool gw_fork_wake(void);
 bool gw_fork_is_awake(void);
 
+// descriptors.c: whether LTTng takes that number for its own; and when the program puts another descriptor there.
+bool gw_descriptor_is_lttngs(int fd);
+bool gw_descriptor_displace(int old, int fd);
+bool gw_descriptor_is_taken(int fd); // by the program
+int gw_descriptor_close(int fd, int (*close_fd)(int fd));
+
 // Of liblttng-ust-common, whose public headers do not have them; its library liblttng-ust-fd uses them the same way.
 int lttng_ust_safe_close_fd(int fd, int (*close_fd)(int fd));
 void lttng_ust_lock_fd_tracker(void);

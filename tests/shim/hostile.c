@@ -263,6 +263,55 @@ static int exec_afterwards(void)
     return 1;
 }
 
+// Puts a file of the program's own under every number there is, those of the tool's among them.
+static int displace_descriptors(void)
+{
+    int file = memfd_create("own", 0), failed = 0, calls = 0, dirty = 0;
+    struct stat own, status;
+
+    printf("before: %d\n", use());
+    fflush(stdout);
+    for (int fd = 3; fd < 100; fd++)
+        failed += fd != file && (fd % 2 ? dup2(file, fd) : dup3(file, fd, O_CLOEXEC)) != fd;
+    for (int i = 0; i < CALLS_ENOUGH_FOR_SEVERAL_BUFFERS; i++)
+        calls += peek() == 0;
+    fstat(file, &own);
+    for (int fd = 3; fd < 100; fd++)
+        dirty += fstat(fd, &status) != 0 || status.st_ino != own.st_ino || status.st_size != 0;
+    printf("failed: %d, calls: %d, then %d, files touched by somebody else: %d\n", failed, calls, use(), dirty);
+    failed = 0;
+    for (int fd = 3; fd < 100; fd++)
+        failed += close(fd) != 0;
+    printf("not closed: %d, at last %d\n", failed, use());
+    return 0;
+}
+
+// The same in a forked child, which is recorded from its first call on: not before its descriptors are in place.
+static int displace_in_child(void)
+{
+    int status = -1, file = memfd_create("own", 0), failed = 0;
+    struct stat own, other;
+    pid_t child;
+
+    printf("before: %d\n", use());
+    fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        for (int fd = 3; fd < 40; fd++)
+            failed += fd != file && dup2(file, fd) != fd;
+        use();
+        fstat(file, &own);
+        for (int fd = 3; fd < 40; fd++)
+            failed += fstat(fd, &other) != 0 || other.st_ino != own.st_ino || other.st_size != 0;
+        for (int fd = 3; fd < 40; fd++)
+            failed += close(fd) != 0;
+        _exit(failed);
+    }
+    waitpid(child, &status, 0);
+    printf("failed in the child: %d, afterwards %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -1, use());
+    return 0;
+}
+
 static int daemonise(void)
 {
     int channel[2];
@@ -306,7 +355,9 @@ static const struct {
              {"cancelled-threads", cancelled_threads},
              {"cancelled-reset", cancelled_reset},
              {"exec-afterwards", exec_afterwards},
-             {"daemonise", daemonise}};
+             {"daemonise", daemonise},
+             {"displace-descriptors", displace_descriptors},
+             {"displace-in-child", displace_in_child}};
 
 int main(int argc, char **argv)
 {
