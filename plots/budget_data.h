@@ -1,5 +1,6 @@
 /*
- * The budget as plots show it: a mean over devices for each step number, and for the median step.
+ * The budget as plots show it: a mean over devices for each step number, and the median step of its process. Where
+ * several programs ran, that of the median step is shown; means over unlike programs would say nothing.
  */
 #ifndef GW_PLOTS_BUDGET_DATA_H
 #define GW_PLOTS_BUDGET_DATA_H
@@ -15,11 +16,12 @@ struct gw_budget_row {
 struct gw_budget_data {
     struct gw_budget_row *rows; /* by step number, mean over processes and devices */
     size_t rows_count;
-    struct gw_budget_row median;
-    struct gw_budget_row mean; /* of the steps after warm-up; zero when there are none */
-    uint32_t median_number;    /* GW_NONE: no median */
+    struct gw_budget_row median; /* mean over the devices of its process, as in the report */
+    struct gw_budget_row mean;   /* of the steps after warm-up; zero when there are none */
+    uint32_t median_number;      /* GW_NONE: no median */
     bool used[GW_CLASS_COUNT];
-    uint32_t devices; /* that took part */
+    uint32_t devices;         /* that took part */
+    uint32_t other_processes; /* of other programs, with steps of their own: left out */
 };
 
 /* Fills *data; release it with gw_budget_data_clear in any case. Returns 0 or -ENOMEM. No rows without cells. */

@@ -7,8 +7,10 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CHART_HEIGHT 420.0
 #define AXIS_WIDTH 72.0
@@ -167,12 +169,24 @@ static void draw_median(struct gw_page *page, const struct gw_budget_data *data,
     draw_amount(page, amounts + 140.0, y + 6.0, data->mean.total_ns, true);
 }
 
+static void __attribute__((format(printf, 3, 4))) add_note(char *text, size_t size, const char *format, ...)
+{
+    size_t length = strlen(text);
+    va_list arguments;
+
+    if (length)
+        length += (size_t)snprintf(text + length, size - length, "  ·  ");
+    va_start(arguments, format);
+    vsnprintf(text + length, size - length, format, arguments);
+    va_end(arguments);
+}
+
 void gw_layout_budget(struct gw_page *page)
 {
     struct gw_budget_data data;
     size_t cut;
     double longest, y;
-    char note[160] = "", longest_text[GW_UNIT_TEXT], title[160] = "where the time of each step goes";
+    char note[256] = "", longest_text[GW_UNIT_TEXT], title[160] = "where the time of each step goes";
     int error = gw_budget_data_create(page->source, &data);
 
     if (error) {
@@ -205,10 +219,13 @@ void gw_layout_budget(struct gw_page *page)
     }
     gw_format_duration(longest, longest_text);
     if (cut)
-        snprintf(note, sizeof(note), "%zu step%s longer than the axis; the longest takes %s", cut,
+        add_note(note, sizeof(note), "%zu step%s longer than the axis; the longest takes %s", cut,
                  cut == 1 ? " is" : "s are", longest_text);
-    else if (data.devices > 1)
-        snprintf(note, sizeof(note), "mean over %" PRIu32 " devices", data.devices);
+    if (data.devices > 1)
+        add_note(note, sizeof(note), "mean over %" PRIu32 " devices", data.devices);
+    if (data.other_processes)
+        add_note(note, sizeof(note), "%" PRIu32 " process%s of other programs left out", data.other_processes,
+                 data.other_processes == 1 ? " is" : "es are");
     gw_page_finish(page, y + 26.0 + CHART_HEIGHT + 44.0, note);
     gw_budget_data_clear(&data);
 }

@@ -90,9 +90,9 @@ static double draw_verdicts(struct gw_page *page, double y)
         y += LINE + 4.0;
     }
     snprintf(text, sizeof(text),
-             "%" PRIu32 " suspects confirmed, %" PRIu32 " ruled out, %" PRIu32
+             "%" PRIu32 " suspect%s confirmed, %" PRIu32 " ruled out, %" PRIu32
              " cannot be told from this run; `gpuwitness report` lists each with its reason.",
-             states[GW_CONFIRMED], states[GW_RULED_OUT], states[GW_UNKNOWN]);
+             states[GW_CONFIRMED], states[GW_CONFIRMED] == 1 ? "" : "s", states[GW_RULED_OUT], states[GW_UNKNOWN]);
     return gw_page_paragraph(page, GW_PAGE_MARGIN, y, w, GW_SIZE_TEXT, page->theme->muted, text);
 }
 
@@ -129,12 +129,14 @@ static double draw_facts(struct gw_page *page, double y)
     return y + LINE;
 }
 
-static void describe(const struct gw_budget_data *budget, char *text, size_t size)
+static void describe(const struct gw_model *model, const struct gw_budget_data *budget, char *text, size_t size)
 {
     const struct gw_budget_row *row = &budget->median;
 
-    if (budget->median_number == GW_NONE || row->total_ns <= 0.0)
-        snprintf(text, size, "overview");
+    if (model->calls_count == 0)
+        snprintf(text, size, "no CUDA call was recorded");
+    else if (budget->median_number == GW_NONE || row->total_ns <= 0.0)
+        snprintf(text, size, "no repeating step was found");
     else
         gw_page_describe_step(row->total_ns, row->ns[GW_CLASS_COMPUTE], row->ns[GW_CLASS_IDLE_UNKNOWN], text, size);
 }
@@ -154,7 +156,7 @@ void gw_layout_overview(struct gw_page *page)
         page->scene->error = error;
         goto end;
     }
-    describe(&budget, text, sizeof(text));
+    describe(page->source->model, &budget, text, sizeof(text));
     y = gw_page_title(page, text);
     y = draw_facts(page, y);
     if (page->source->verdicts && page->source->model->calls_count) {

@@ -172,7 +172,9 @@ double gw_page_title(struct gw_page *page, const char *title)
         snprintf(text, sizeof(text), "host %s", model->run.host);
         append(facts, sizeof(facts), text);
     }
-    if (model->run.realtime_offset_ns && gmtime_r(&seconds, &utc) && strftime(when, sizeof(when), "%F %T UTC", &utc))
+    /* A trace without events has no time of its own. */
+    if (model->run.realtime_offset_ns && model->run.begin_ns && gmtime_r(&seconds, &utc) &&
+        strftime(when, sizeof(when), "%F %T UTC", &utc))
         append(facts, sizeof(facts), when);
     if (model->run.path) {
         snprintf(text, sizeof(text), "run %s", base_name(model->run.path));
@@ -300,7 +302,7 @@ static void note_missing(const struct gw_model *model, char *text, size_t size)
         if (model->devices[i].timing_floor_ns > floor_ns)
             floor_ns = model->devices[i].timing_floor_ns;
     }
-    if (model->timing == GW_TIMING_OFF) {
+    if (model->timing == GW_TIMING_OFF && model->ops_count) {
         append(text, size, "GPU timing was off: what the GPU did is not shown");
     } else if (untimed) {
         gw_format_count(untimed, count);

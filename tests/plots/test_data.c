@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "plots/budget_data.h"
 #include "plots/chart.h"
 #include "plots/comm_data.h"
 #include "plots/memory_data.h"
@@ -188,6 +189,54 @@ static void the_late_rank_is_found(void **state)
     plot_fixture_destroy(&fixture);
 }
 
+/* Gives a run of two ranks a second process with steps of its own, which has the second device. */
+static void split_processes(struct plot_fixture *fixture, const char *command)
+{
+    struct gw_model *model = fixture->model;
+    size_t steps = model->steps_count;
+
+    model->processes = reallocarray(model->processes, 2, sizeof(*model->processes));
+    model->steps = reallocarray(model->steps, 2 * steps, sizeof(*model->steps));
+    assert_non_null(model->processes);
+    assert_non_null(model->steps);
+    model->processes[1] = (struct gw_process){.pid = 101, .rank = -1, .command = strdup(command)};
+    model->processes_count = 2;
+    model->devices[1].process = model->threads[1].process = 1;
+    for (size_t i = 0; i < steps; i++) {
+        model->steps[steps + i] = model->steps[i];
+        model->steps[steps + i].process = 1;
+        model->steps[steps + i].end_ns -= 1000000;
+    }
+    model->steps_count *= 2;
+    model->communicators_count = 0;
+    gw_budget_destroy(fixture->budget);
+    assert_int_equal(gw_budget_create(model, &fixture->budget), 0);
+    fixture->source.budget = fixture->budget;
+}
+
+/* Steps of the same command are averaged, those of another program are left out. */
+static void programs_are_not_mixed(void **state)
+{
+    struct plot_fixture fixture;
+    struct gw_budget_data data;
+    uint32_t median;
+    (void)state;
+
+    for (int same = 0; same < 2; same++) {
+        plot_fixture_ranks(&fixture, 2, 12);
+        split_processes(&fixture, same ? fixture.model->processes[0].command : "another");
+        assert_int_equal(gw_budget_data_create(&fixture.source, &data), 0);
+        assert_int_equal(data.devices, same ? 2 : 1);
+        assert_int_equal(data.other_processes, same ? 0 : 1);
+        median = fixture.budget->median_step;
+        assert_true(fabs(data.median.total_ns -
+                         (double)(fixture.model->steps[median].end_ns - fixture.model->steps[median].begin_ns)) < 1.0);
+        assert_true(fabs(data.rows[5].total_ns - (same ? 3.5e6 : data.median.total_ns)) < 1.0);
+        gw_budget_data_clear(&data);
+        plot_fixture_destroy(&fixture);
+    }
+}
+
 /* Ticks lie within the axis, rise, and stand at round values. */
 static void check_axis(const struct gw_axis *axis, const char *first, const char *last)
 {
@@ -235,7 +284,7 @@ int main(void)
         cmocka_unit_test(memory_is_live_until_released), cmocka_unit_test(memory_survives_what_was_not_seen),
         cmocka_unit_test(exchanges_have_their_rates),    cmocka_unit_test(groups_are_one_exchange),
         cmocka_unit_test(shares_agree_with_the_budget),  cmocka_unit_test(the_late_rank_is_found),
-        cmocka_unit_test(axes_have_round_ticks),
+        cmocka_unit_test(programs_are_not_mixed),        cmocka_unit_test(axes_have_round_ticks),
     };
     return cmocka_run_group_tests_name("plots.data", tests, NULL, NULL);
 }
