@@ -80,6 +80,14 @@ static void say(const char *what)
     }
 }
 
+// A program in a container may have an older glibc than the one this was built with; the loader must take this library
+// all the same. Before glibc 2.34 the function lies in libdl, which a program without dlopen has not loaded: hence
+// weak.
+#ifdef __x86_64__
+__asm__(".symver dlerror, dlerror@GLIBC_2.2.5");
+#endif
+#pragma weak dlerror
+
 static const struct gw_sink *load(void)
 {
     char path[4096];
@@ -101,7 +109,7 @@ static const struct gw_sink *load(void)
     gw_tracer_start_fn *start = library ? (gw_tracer_start_fn *)real_dlsym(library, GW_TRACER_START) : NULL;
 
     if (!start) {
-        const char *why = dlerror(); // also takes the error away from the program's next dlerror
+        const char *why = dlerror ? dlerror() : NULL; // also takes the error away from the program's next dlerror
 
         say("gpuwitness: not tracing: ");
         say(why ? why : "the tracer has no entry");
