@@ -109,6 +109,7 @@ static void draw_role(struct gw_page *page, const struct gw_diff_side *const sid
                  gw_role_name(role));
     for (int i = 0; i < 2; i++) {
         const struct gw_diff_role *found = &sides[i]->roles[role];
+        struct gw_text_style style = {.size = GW_SIZE_SMALL - 0.5, .purpose = GW_FOR_TEXT, .cut_middle = true};
         double top = y + 3.0 + i * 14.0;
         char text[256], length[GW_UNIT_TEXT];
         if (found->ms > 0.0)
@@ -122,7 +123,8 @@ static void draw_role(struct gw_page *page, const struct gw_diff_side *const sid
                      found->names[0] ? found->names[0] : "");
         else
             snprintf(text, sizeof(text), "%c  none", 'A' + i);
-        gw_page_text(page, facts, top - 1.0, w, 14.0, GW_SIZE_SMALL - 0.5, GW_ALIGN_LEFT, text);
+        style.colour = page->theme->text;
+        gw_scene_text(page->scene, facts, top - 1.0, w, 14.0, &style, text);
     }
 }
 

@@ -90,21 +90,13 @@ static void analysed_range(const struct gw_model *model, uint64_t *ret_begin_ns,
     *ret_end_ns = end_ns ? end_ns : model->run.end_ns;
 }
 
-/* "20 – 50 µs": both ends in the unit of the lower one, but "500 µs – 1 ms". */
-static void bin_label(uint32_t bin, char text[GW_UNIT_TEXT])
+/* What stands at the edge below a bin: "20 µs". */
+static void edge_label(uint32_t bin, char text[GW_UNIT_TEXT])
 {
-    static const char *const units[] = {"µs", "ms", "s"};
-    uint32_t unit = bin ? (bin - 1) / 9 : 0, next = bin / 9;
-    double low = bin_begin_ns(bin) / pow(1000.0, unit + 1.0);
-
     if (bin == 0)
-        snprintf(text, GW_UNIT_TEXT, "< 1 µs");
-    else if (bin + 1 == BINS)
-        snprintf(text, GW_UNIT_TEXT, "≥ %g %s", low, units[unit]);
-    else if (unit == next)
-        snprintf(text, GW_UNIT_TEXT, "%g – %g %s", low, bin_begin_ns(bin + 1) / pow(1000.0, unit + 1.0), units[unit]);
+        snprintf(text, GW_UNIT_TEXT, "0");
     else
-        snprintf(text, GW_UNIT_TEXT, "%g %s – 1 %s", low, units[unit], units[next]);
+        gw_format_power(bin_begin_ns(bin), GW_POWER_TIME, text);
 }
 
 /* The bins that hold something, with a little room, and never so few that the bars become blocks. */
@@ -154,8 +146,8 @@ static void draw(struct gw_page *page, const struct histogram *histogram, double
             strncat(count, bin->count == 1 ? " gap" : " gaps", sizeof(count) - strlen(count) - 1);
             gw_page_text(page, left, at - 18.0, column, 18.0, GW_SIZE_SMALL, GW_ALIGN_CENTRE, count);
         }
-        bin_label(i, text);
-        gw_page_muted(page, left, bottom + 4.0, column, 18.0, GW_SIZE_SMALL, GW_ALIGN_CENTRE, text);
+        edge_label(i, text);
+        gw_page_muted(page, left - 30.0, bottom + 4.0, 60.0, 18.0, GW_SIZE_SMALL, GW_ALIGN_CENTRE, text);
     }
     gw_page_muted(page, chart.x, bottom + 23.0, chart.w, 18.0, GW_SIZE_SMALL, GW_ALIGN_CENTRE,
                   "length of the gap; the height of a bar is the time lost in all gaps of that length");

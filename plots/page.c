@@ -157,6 +157,19 @@ static void describe_devices(const struct gw_model *model, char *text, size_t si
         snprintf(text, size, "%s%s%s", simulated(model) ? "simulated GPU" : "GPU", name ? ": " : "", name ? name : "");
 }
 
+/* The title in letters as large as there is room for. */
+static void draw_title(struct gw_page *page, const char *title)
+{
+    double w = page->options->width - 2.0 * GW_PAGE_MARGIN, size = GW_SIZE_TITLE;
+    struct gw_text_style style = {
+        .colour = page->theme->text, .bold = true, .purpose = GW_FOR_TEXT, .cut_middle = true};
+
+    while (size > GW_SIZE_TEXT && gw_page_text_width(page, title, size, true) > w)
+        size -= 1.0;
+    style.size = size;
+    gw_scene_text(page->scene, GW_PAGE_MARGIN, 20.0, w, 30.0, &style, title);
+}
+
 double gw_page_title(struct gw_page *page, const char *title)
 {
     const struct gw_model *model = page->source->model;
@@ -181,7 +194,7 @@ double gw_page_title(struct gw_page *page, const char *title)
         append(facts, sizeof(facts), text);
     }
     snprintf(text, sizeof(text), "%s: %s", program, title);
-    gw_page_bold(page, GW_PAGE_MARGIN, 20.0, w, 30.0, GW_SIZE_TITLE, GW_ALIGN_LEFT, text);
+    draw_title(page, text);
     gw_page_muted(page, GW_PAGE_MARGIN, 51.0, w, 20.0, GW_SIZE_TEXT, GW_ALIGN_LEFT, facts);
     return 84.0;
 }
@@ -195,7 +208,7 @@ double gw_page_two_runs(struct gw_page *page)
     for (int i = 0; i < 2; i++)
         gw_format_duration(sides[i]->step.ms * 1e6, lengths[i]);
     snprintf(text, sizeof(text), "a %.40s takes %s in A and %s in B", page->source->unit, lengths[0], lengths[1]);
-    gw_page_bold(page, GW_PAGE_MARGIN, 20.0, w, 30.0, GW_SIZE_TITLE, GW_ALIGN_LEFT, text);
+    draw_title(page, text);
     for (int i = 0; i < 2; i++, y += 21.0) {
         snprintf(text, sizeof(text),
                  "%c: %.200s  ·  %" PRIu32 " × %.100s%s  ·  %" PRIu32 " steps after %" PRIu32 " of warm-up", 'A' + i,

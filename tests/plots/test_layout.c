@@ -15,6 +15,7 @@
 #include "plots/timeline_data.h"
 #include "plots/units.h"
 #include "tests/plots/plot_fixture.h"
+#include "tests/plots/scene_checks.h"
 
 /* Half a pixel: rounding of positions. */
 #define TOLERANCE 0.51
@@ -32,64 +33,6 @@ static void lay_out(const char *plot, const struct plot_fixture *fixture, double
     options.width = width;
     memset(scene, 0, sizeof(*scene));
     assert_int_equal(gw_plot_layout(gw_plot_find(plot), &fixture->source, &options, text_width, canvas, scene), 0);
-}
-
-/* The pixels a text covers: its box is often wider than it. */
-static void ink(struct gw_canvas *canvas, const struct gw_item *item, double *ret_left, double *ret_right)
-{
-    double width = fmin(item->w, gw_canvas_text_width(canvas, item->text, item->size, item->bold));
-
-    *ret_left = item->align == GW_ALIGN_LEFT     ? item->x
-                : item->align == GW_ALIGN_CENTRE ? item->x + (item->w - width) / 2.0
-                                                 : item->x + item->w - width;
-    *ret_right = *ret_left + width;
-}
-
-static bool overlap(struct gw_canvas *canvas, const struct gw_item *a, const struct gw_item *b)
-{
-    double a_left, a_right, b_left, b_right;
-    /* A line of text is about as high as its size. */
-    double a_top = a->y + (a->h - a->size) / 2.0, b_top = b->y + (b->h - b->size) / 2.0;
-
-    if (a_top + a->size <= b_top || b_top + b->size <= a_top)
-        return false;
-    ink(canvas, a, &a_left, &a_right);
-    ink(canvas, b, &b_left, &b_right);
-    return a_left + TOLERANCE < b_right && b_left + TOLERANCE < a_right;
-}
-
-static void check_texts(struct gw_canvas *canvas, const struct gw_scene *scene, const char *what)
-{
-    const struct gw_item **texts = calloc(scene->items_count, sizeof(*texts));
-    size_t count = 0;
-
-    assert_non_null(texts);
-    for (size_t i = 0; i < scene->items_count; i++)
-        if (scene->items[i].kind == GW_ITEM_TEXT)
-            texts[count++] = &scene->items[i];
-    assert_true(count > 1);
-    for (size_t i = 0; i < count; i++) {
-        assert_true(texts[i]->x >= 0.0 && texts[i]->x + texts[i]->w <= scene->width + TOLERANCE);
-        assert_true(texts[i]->y >= 0.0 && texts[i]->y + texts[i]->h <= scene->height + TOLERANCE);
-        for (size_t k = i + 1; k < count; k++)
-            if (overlap(canvas, texts[i], texts[k]))
-                fail_msg("%s: '%s' overlaps '%s'", what, texts[i]->text, texts[k]->text);
-    }
-    free(texts);
-}
-
-/* Every item with an area lies within the picture. */
-static void check_inside(const struct gw_scene *scene, const char *what)
-{
-    for (size_t i = 0; i < scene->items_count; i++) {
-        const struct gw_item *item = &scene->items[i];
-        if (item->kind != GW_ITEM_RECT)
-            continue;
-        if (item->x < -TOLERANCE || item->y < -TOLERANCE || item->x + item->w > scene->width + TOLERANCE ||
-            item->y + item->h > scene->height + TOLERANCE || item->w < 0.0 || item->h < 0.0)
-            fail_msg("%s: a rectangle at %g,%g of %g × %g leaves the picture", what, item->x, item->y, item->w,
-                     item->h);
-    }
 }
 
 static void make_run(size_t run, struct plot_fixture *fixture)
@@ -118,13 +61,13 @@ static void texts_do_not_overlap(void **state)
         for (size_t i = 0; i < gw_plots_count; i++)
             for (size_t k = 0; k < 3; k++) {
                 struct gw_scene scene;
-                char what[64];
+                char what[64], fault[512];
                 if (!gw_plot_applies(&gw_plots[i], &fixture.source))
                     continue;
                 snprintf(what, sizeof(what), "run %zu, %s at %g", run, gw_plots[i].name, widths[k]);
                 lay_out(gw_plots[i].name, &fixture, widths[k], canvas, &scene);
-                check_texts(canvas, &scene, what);
-                check_inside(&scene, what);
+                if (scene_has_fault(canvas, &scene, fault, sizeof(fault)))
+                    fail_msg("%s: %s", what, fault);
                 gw_scene_clear(&scene);
             }
         plot_fixture_destroy(&fixture);
