@@ -167,6 +167,23 @@ const struct gw_sink *gw_load_tracer(struct gw_thread *thread)
     return wait_for_load(&loading);
 }
 
+static bool is_driver(const struct gw_elf *elf, void *data)
+{
+    (void)data;
+    return gw_elf_is(elf->path, "libcuda.so");
+}
+
+// A process that used CUDA by a road that leads round the wrappers only is to be known of at least.
+__attribute__((destructor)) static void say_at_exit(void)
+{
+    bool deep = false;
+
+    for (uint32_t i = 0; i < gw_notes.passed_count && i < sizeof(gw_notes.passed) / sizeof(gw_notes.passed[0]); i++)
+        deep = deep || gw_notes.passed[i].version == GW_NOTE_DEEP_BINDING;
+    if (deep && gw_sink_is_loading(gw_sink) && gw_elf_each(is_driver, NULL))
+        gw_load_tracer(&gw_thread);
+}
+
 static bool load_and_begin(struct gw_thread *thread, struct gw_call *call, unsigned function, const uint64_t *words)
 {
     int saved_errno = errno;

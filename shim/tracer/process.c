@@ -138,11 +138,13 @@ void gw_process_notes(struct gw_thread *thread)
 
         if (notes->passed[passed_seen].version == GW_NOTE_SECOND_LIBRARY)
             snprintf(version, sizeof(version), "in a second library");
-        else if (notes->passed[passed_seen].version == GW_NOTE_DEEP_BINDING)
-            snprintf(version, sizeof(version), "linked with RTLD_DEEPBIND");
         else
             snprintf(version, sizeof(version), "asked for version %u", notes->passed[passed_seen].version);
-        gw_coverage(GW_COVERAGE_NOT_WRAPPED, notes->passed[passed_seen].name, version);
+        if (notes->passed[passed_seen].version == GW_NOTE_DEEP_BINDING)
+            gw_coverage(GW_COVERAGE_DISABLED, notes->passed[passed_seen].name,
+                        "was opened with RTLD_DEEPBIND: what it and its libraries call by being linked is not seen");
+        else
+            gw_coverage(GW_COVERAGE_NOT_WRAPPED, notes->passed[passed_seen].name, version);
     }
     uint32_t missed = __atomic_load_n(&notes->missed, __ATOMIC_RELAXED);
     if (missed != missed_seen) {

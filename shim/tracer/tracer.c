@@ -395,5 +395,6 @@ const struct gw_sink *gw_tracer_start(const struct gw_host *host)
     lttng_ust_init_thread();
     gw_tracer_record_as_told();
     gw_process_enter();
+    gw_process_notes(host->thread());
     return &sink;
 }

@@ -60,6 +60,14 @@ static void deep(char **users)
     printf("by handle %d\n", version_of(dlopen("libcudart.so.13", RTLD_NOW | RTLD_LOCAL)));
 }
 
+// Nothing of it is seen but that it was there.
+static void deep_only(char **users)
+{
+    void *user = dlopen(users[0], RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+
+    printf("devices %d\n", call(user, "driver_user_devices"));
+}
+
 static void versioned(char **users)
 {
     void *runtime12 = dlopen("libcudart.so.12", RTLD_NOW), *runtime13 = dlopen("libcudart.so.13", RTLD_NOW);
@@ -83,9 +91,13 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(char **users);
-    } cases[] = {{"together", together}, {"reopened", reopened}, {"deep", deep}, {"versioned", versioned}};
+    } cases[] = {{"together", together},
+                 {"reopened", reopened},
+                 {"deep", deep},
+                 {"deep-only", deep_only},
+                 {"versioned", versioned}};
 
-    for (size_t i = 0; argc == 4 && i < sizeof(cases) / sizeof(cases[0]); i++)
+    for (size_t i = 0; argc >= 3 && i < sizeof(cases) / sizeof(cases[0]); i++)
         if (strcmp(argv[1], cases[i].name) == 0) {
             cases[i].run(argv + 2);
             return 5;
