@@ -249,7 +249,8 @@ static int take_device(struct gw_builder *builder, size_t input, const struct co
     struct gw_device *device = &builder->model->devices[index];
     device->memory_bytes = event->words[GW_ARG_device_memory_bytes];
     device->multiprocessors = (uint32_t)event->words[GW_ARG_device_shape];
-    device->compute_capability = (uint32_t)(event->words[GW_ARG_device_shape] >> 32);
+    device->compute_capability = (uint32_t)(event->words[GW_ARG_device_shape] >> 32) & 0xffffu;
+    builder->model->processes[process].visible_devices = (uint32_t)(event->words[GW_ARG_device_shape] >> 48);
     return set_text(&device->name, event->stream, event->words[GW_ARG_device_name]) ||
                    set_text(&device->uuid, event->stream, event->words[GW_ARG_device_uuid]) ||
                    set_text(&device->pci, event->stream, event->words[GW_ARG_device_pci])

@@ -40,6 +40,7 @@ struct gw_process {
     char *exe, *command, *host, *environment; /* environment: NAME=VALUE lines; NULL when unknown */
     uint64_t first_ns, last_ns;               /* of its events */
     int32_t rank;                             /* from the environment, -1 when there is none */
+    uint32_t visible_devices;                 /* how many it could have used; 0: not known */
     uint32_t op_first, op_count;              /* into gw_model.process_ops: its operations in order of enqueue */
 };
 
@@ -312,6 +313,7 @@ struct gw_model {
     enum gw_timing_backend timing;
     const char *steps_method; /* "sequence", "nvtx", "regex"; NULL when no steps were found */
     double steps_confidence;  /* 0…1 */
+    double link_gbps;         /* bus bandwidth its links should give, as told by the user; 0: not told */
 };
 
 /* Frees everything the model owns and the model itself; NULL is allowed. */

@@ -15,6 +15,7 @@ typedef uint64_t gw_handle;
     F(cuCtxPopCurrent_v2, (gw_handle * context))                                                                       \
     F(cuCtxGetDevice, (int *device))                                                                                   \
     F(cuDevicePrimaryCtxGetState, (int device, unsigned *flags, int *active))                                          \
+    F(cuDeviceGetCount, (int *count))                                                                                  \
     F(cuDeviceGetName, (char *name, int size, int device))                                                             \
     F(cuDeviceGetUuid_v2, (unsigned char *uuid, int device))                                                           \
     F(cuDeviceGetPCIBusId, (char *id, int size, int device))                                                           \

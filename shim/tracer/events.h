@@ -183,7 +183,8 @@ LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, thread, LTTNG_UST_TP_ARGS(uint32_t, pid, 
                                                    lttng_ust_field_integer(uint32_t, tid, tid)
                                                        lttng_ust_field_string(name, name)))
 
-/* Once a device and process, when it is first used. shape: multiprocessors | compute capability << 32 (major*10+minor). */
+/* Once a device and process, when it is first used. shape: multiprocessors | compute capability << 32
+ * (major*10+minor) | visible devices << 48 (0: not known). */
 LTTNG_UST_TRACEPOINT_EVENT(
     gpuwitness, device,
     LTTNG_UST_TP_ARGS(uint32_t, pid, uint32_t, device, const char *, name, const char *, uuid, const char *, pci,

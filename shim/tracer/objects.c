@@ -31,7 +31,7 @@ static void emit_device(const struct gw_driver *driver, uint32_t device)
     char name[128] = "", pci[32] = "", uuid[37] = "";
     unsigned char raw[16] = {0};
     size_t memory_bytes = 0;
-    int multiprocessors = 0, major = 0, minor = 0;
+    int multiprocessors = 0, major = 0, minor = 0, visible = 0;
 
     if (driver->cuDeviceGetName)
         driver->cuDeviceGetName(name, sizeof(name), (int)device);
@@ -46,8 +46,11 @@ static void emit_device(const struct gw_driver *driver, uint32_t device)
     driver->cuDeviceGetAttribute(&multiprocessors, MULTIPROCESSORS, (int)device);
     driver->cuDeviceGetAttribute(&major, MAJOR, (int)device);
     driver->cuDeviceGetAttribute(&minor, MINOR, (int)device);
+    if (driver->cuDeviceGetCount)
+        driver->cuDeviceGetCount(&visible);
     lttng_ust_tracepoint(gpuwitness, device, gw_tracer.pid, device, name, uuid, pci, memory_bytes,
-                         (uint64_t)(uint32_t)multiprocessors | (uint64_t)(uint32_t)(major * 10 + minor) << 32);
+                         (uint64_t)(uint32_t)multiprocessors | (uint64_t)(uint16_t)(major * 10 + minor) << 32 |
+                             (uint64_t)(uint16_t)visible << 48);
 }
 
 // The device of a context; it is made current for the question when it is not.
