@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analyzer/verdicts/comm.h"
 #include "analyzer/verdicts/intervals.h"
 
 /* Share of launches that must return after their kernel for launches to count as blocking. */
@@ -288,6 +289,8 @@ int gw_judge_init(struct gw_judge *ret_judge, const struct gw_model *model, cons
     find_losses(judge);
     find_blocking_launches(judge);
     ret = make_replay(judge);
+    if (ret == 0)
+        ret = gw_comm_create(judge, &judge->comm);
 end:
     if (ret < 0)
         gw_judge_release(judge);
@@ -297,6 +300,7 @@ end:
 void gw_judge_release(struct gw_judge *judge)
 {
     gw_replay_destroy(judge->replay);
+    gw_comm_destroy(judge->comm);
     gw_call_ops_release(&judge->call_ops);
     gw_host_release(&judge->host);
     free(judge->facts);

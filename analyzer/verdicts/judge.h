@@ -43,6 +43,7 @@ struct gw_judge {
     struct gw_replay *replay;                          /* NULL: none, or it does not reproduce the measured steps */
     double replay_mean_ns;                             /* of the unchanged replay, without noise */
     double replay_error_percent;                       /* negative: no replay was made */
+    struct gw_comm *comm;                              /* see comm.h */
     uint64_t *explained_ns; /* by step: the most that one confirmed verdict makes it longer than usual */
 };
 

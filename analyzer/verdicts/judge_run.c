@@ -1,5 +1,5 @@
 /*
- * Judges of the run as a whole: slow steps, several devices, other processes, communication.
+ * Judges of the run as a whole: slow steps, and what needs more than one run.
  */
 #include <errno.h>
 #include <math.h>
@@ -102,6 +102,23 @@ static enum gw_class what_differs(const struct gw_judge *judge, const uint8_t *s
     return in[most] >= 0.5 * excess_ns ? (enum gw_class)most : GW_CLASS_COMPUTE;
 }
 
+/* Ranks may have unequal work: a step is compared with those of its own process. Moves the costs of each to the median
+ * of all. */
+static void level_processes(const struct gw_model *model, double *costs, double *scratch)
+{
+    double usual = median(costs, model, scratch);
+    for (size_t from = 0, to; from < model->steps_count; from = to) {
+        size_t count = 0;
+        for (to = from; to < model->steps_count && model->steps[to].process == model->steps[from].process; to++) {
+            if (!model->steps[to].warmup)
+                scratch[count++] = costs[to];
+        }
+        qsort(scratch, count, sizeof *scratch, compare_doubles);
+        for (size_t s = from; s < to && count; s++)
+            costs[s] += usual - scratch[count / 2];
+    }
+}
+
 static int add_slow_step(struct gw_verdict *verdict, const struct gw_step *step)
 {
     if (verdict->evidence_count == GW_EVIDENCE_MAX)
@@ -131,6 +148,7 @@ int gw_judge_hiccup(struct gw_judge *judge, struct gw_verdict *verdict)
            *preempted_ns = scratch + model->steps_count + 1;
     measure_costs(judge, costs);
     measure_preemption(judge, preempted_ns);
+    level_processes(model, costs, scratch);
     double usual = median(costs, model, scratch);
     for (size_t s = 0; s < model->steps_count; s++)
         away[s] = fabs(costs[s] - usual);
@@ -182,172 +200,7 @@ end:
     return ret;
 }
 
-/* ---- several devices ---- */
-
-/* Mean busy time per analysed step of each device; the caller frees. NULL: no memory. */
-static double *busy_by_device(const struct gw_judge *judge)
-{
-    double *busy = calloc(judge->model->devices_count + 1, sizeof *busy);
-    for (size_t i = 0; busy && i < judge->budget->cells_count; i++) {
-        const struct gw_step_budget *cell = &judge->budget->cells[i];
-        if (judge->model->steps[cell->step].warmup)
-            continue;
-        for (int c = 0; c < GW_CLASS_IDLE_DEPENDENCY; c++)
-            busy[cell->device] += (double)cell->ns[c] / fmax(judge->steps, 1);
-    }
-    return busy;
-}
-
-int gw_judge_imbalance(struct gw_judge *judge, struct gw_verdict *verdict)
-{
-    size_t devices = judge->model->devices_count, used = 0;
-    double most = 0, sum = 0;
-    if (devices < 2)
-        return gw_verdict_rule_out(verdict, 0, "the run uses one device");
-    if (!judge->gpu_timed)
-        return gw_verdict_unknown(verdict, "needs GPU timing (record --gpu-timing=events)");
-    double *busy = busy_by_device(judge);
-    if (!busy)
-        return -ENOMEM;
-    for (size_t d = 0; d < devices; d++) {
-        if (busy[d] < 0.01 * judge->mean_ns / (double)devices)
-            continue;
-        used++;
-        sum += busy[d];
-        most = fmax(most, busy[d]);
-    }
-    free(busy);
-    double saving = used ? most - sum / (double)used : 0;
-    if (used < 2 || saving < judge->threshold_ns)
-        return gw_verdict_rule_out(verdict, saving,
-                                   "the busiest of %zu working devices is busy %.3f ms a step more than "
-                                   "their mean",
-                                   used, saving / 1e6);
-    return gw_verdict_confirm(
-        verdict, judge, saving,
-        "the busiest of %zu working devices is busy %.3f ms a step, their mean is %.3f ms; balanced "
-        "work saves at most the difference",
-        used, most / 1e6, sum / (double)used / 1e6);
-}
-
-int gw_judge_idle_device(struct gw_judge *judge, struct gw_verdict *verdict)
-{
-    size_t devices = judge->model->devices_count, unused = 0;
-    double sum = 0;
-    uint32_t first = GW_NONE;
-    if (devices < 2)
-        return gw_verdict_unknown(verdict, "the run opened %s device; whether others were visible is not recorded",
-                                  devices ? "one" : "no");
-    if (!judge->gpu_timed)
-        return gw_verdict_unknown(verdict, "needs GPU timing (record --gpu-timing=events)");
-    double *busy = busy_by_device(judge);
-    if (!busy)
-        return -ENOMEM;
-    for (uint32_t d = 0; d < devices; d++) {
-        sum += busy[d];
-        if (busy[d] >= 0.01 * judge->mean_ns / (double)devices)
-            continue;
-        unused++;
-        first = first == GW_NONE ? d : first;
-    }
-    free(busy);
-    double saving = sum / (double)(devices - unused ? devices - unused : 1) * (double)unused / (double)devices;
-    if (!unused || saving < judge->threshold_ns)
-        return gw_verdict_rule_out(verdict, unused ? saving : 0, "%zu of %zu opened devices work in the analysed steps",
-                                   devices - unused, devices);
-    verdict->device = first;
-    verdict->process = judge->model->devices[first].process;
-    return gw_verdict_confirm(verdict, judge, saving,
-                              "%zu of %zu opened devices do no work in the analysed steps; if the work could be split "
-                              "evenly a step would be shorter by at most this",
-                              unused, devices);
-}
-
-/* ---- the same kernel at different speeds ---- */
-
-struct kernel_time {
-    uint32_t name;
-    double ns;
-};
-
-static int compare_kernel_times(const void *left, const void *right)
-{
-    const struct kernel_time *a = left, *b = right;
-    if (a->name != b->name)
-        return a->name < b->name ? -1 : 1;
-    return a->ns < b->ns ? -1 : a->ns > b->ns;
-}
-
-int gw_judge_shared_gpu(struct gw_judge *judge, struct gw_verdict *verdict)
-{
-    struct kernel_time *times = calloc(judge->model->ops_count + 1, sizeof *times);
-    size_t count = 0;
-    double slower = 0;
-    if (!times)
-        return -ENOMEM;
-    for (size_t i = 0; i < judge->facts_count; i++) {
-        const struct gw_op *op = judge->facts[i].step != GW_NONE ? gw_fact_op(judge, &judge->facts[i]) : NULL;
-        if (op && op->kind == GW_OP_KERNEL && op->name != GW_NONE && count < judge->model->ops_count)
-            times[count++] = (struct kernel_time){op->name, (double)(op->end_ns - op->start_ns)};
-    }
-    qsort(times, count, sizeof *times, compare_kernel_times);
-    for (size_t from = 0; from < count;) {
-        size_t to = from;
-        while (to < count && times[to].name == times[from].name)
-            to++;
-        /* Above the upper quartile by more than half: one name can stand for several sizes of work. */
-        double usual = times[from + (to - from) * 3 / 4].ns;
-        for (size_t i = from; i < to; i++)
-            slower += times[i].ns > 1.5 * usual ? times[i].ns - usual : 0;
-        from = to;
-    }
-    free(times);
-    if (!judge->gpu_timed)
-        return gw_verdict_unknown(verdict, "needs GPU timing (record --gpu-timing=events)");
-    slower /= fmax(judge->steps, 1);
-    if (slower < judge->threshold_ns)
-        return gw_verdict_rule_out(verdict, slower,
-                                   "kernels that are slower than usual for their name cost %.3f ms of a "
-                                   "step in all",
-                                   slower / 1e6);
-    return gw_verdict_unknown(
-        verdict,
-        "kernels are at times slower than usual for their name, %.3f ms of a step in all; whether "
-        "another process ran then needs a recording of that process too",
-        slower / 1e6);
-}
-
-/* ---- communication, and what needs more than one run ---- */
-
-static int judge_communication(const struct gw_judge *judge, struct gw_verdict *verdict, const char *needed)
-{
-    size_t collectives = 0;
-    for (size_t i = 0; i < judge->model->ops_count; i++)
-        collectives += judge->model->ops[i].kind == GW_OP_COMM;
-    for (size_t i = 0; i < judge->facts_count && !collectives; i++)
-        collectives += judge->facts[i].cls == GW_CALL_COMM;
-    if (!collectives)
-        return gw_verdict_rule_out(verdict, 0, "no communication in this run");
-    return gw_verdict_unknown(verdict, "%s; exposed communication is %.3f ms of a step", needed,
-                              judge->class_ns[GW_CLASS_COMM_EXPOSED] / 1e6);
-}
-
-#define COMMUNICATION_JUDGE(name, needed)                                                                              \
-    int gw_judge_##name(struct gw_judge *judge, struct gw_verdict *verdict)                                            \
-    {                                                                                                                  \
-        return judge_communication(judge, verdict, needed);                                                            \
-    }
-
-COMMUNICATION_JUDGE(comm_exposed, "needs the arguments of the collectives to tell what could be hidden")
-COMMUNICATION_JUDGE(comm_redundant, "needs the sizes of the collectives")
-COMMUNICATION_JUDGE(comm_tiny, "needs the sizes of the collectives")
-COMMUNICATION_JUDGE(comm_serialised, "needs the arguments of the collectives to tell what they depend on")
-COMMUNICATION_JUDGE(comm_slow_link, "needs the sizes of the collectives and the traces of all ranks")
-COMMUNICATION_JUDGE(comm_init, "needs the calls that create communicators")
-COMMUNICATION_JUDGE(comm_contention, "needs the same kernels with and without communication beside them")
-COMMUNICATION_JUDGE(straggler, "needs the traces of all ranks, matched by collective")
-COMMUNICATION_JUDGE(pipeline_bubble, "needs the traces of all ranks, matched by collective")
-COMMUNICATION_JUDGE(comm_bound, "needs the sizes of the collectives")
+/* ---- what needs more than one run ---- */
 
 int gw_judge_scaling(struct gw_judge *judge, struct gw_verdict *verdict)
 {

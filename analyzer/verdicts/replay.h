@@ -23,10 +23,11 @@
 #define GW_EDIT_OTHER_STREAM 0x80u /* its copies do not wait for earlier work of their stream */
 
 /* Repairs of one operation, or-ed together. */
-#define GW_OP_EDIT_DROP 0x01u   /* it does not run, and no rank waits for it */
-#define GW_OP_EDIT_BESIDE 0x02u /* it holds up no later work of its stream, only others of this kind on its device … \
-                                 */
-#define GW_OP_EDIT_JOIN 0x04u   /* … and this one, which waits for all of them */
+#define GW_OP_EDIT_DROP 0x01u /* it does not run, and no rank waits for it */
+#define GW_OP_EDIT_BESIDE                                                                                              \
+    0x02u                     /* it holds up no later work of its stream, only others of this kind on its device …   \
+                               */
+#define GW_OP_EDIT_JOIN 0x04u /* … and this one, which waits for all of them */
 
 /* Host time of a node, instead of the measured one. */
 struct gw_host_time {
@@ -114,7 +115,8 @@ struct gw_replay {
     bool pinned_measured[2];
     uint64_t quick_ns;   /* median host time of an asynchronous launch */
     uint64_t wake_ns;    /* median own time of calls that slept: whoever sleeps pays it */
-    uint64_t latency_ns; /* from the begin of a launch to its kernel's start, lowest tenth */
+    uint64_t latency_ns; /* from the begin of a launch to its kernel's start, lowest tenth, at most what is assumed
+                            without any */
 };
 
 /* Builds the graph of the model's analysed steps, at most GW_REPLAY_NODES calls of them; launches_wait: kernel launches

@@ -1,0 +1,198 @@
+#include "analyzer/verdicts/comm.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analyzer/verdicts/array.h"
+#include "analyzer/verdicts/arrivals.h"
+#include "analyzer/verdicts/intervals.h"
+
+/* A transfer tells the bandwidth from this many latencies on. */
+#define LONG_TRANSFER 4.0
+
+/* The analysed step of the process that the time lies in, or GW_NONE. Steps are in order of process, then time. */
+static uint32_t step_at(const struct gw_model *model, uint32_t process, uint64_t t_ns)
+{
+    size_t low = 0, high = model->steps_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct gw_step *step = &model->steps[middle];
+        if (step->process < process || (step->process == process && step->end_ns <= t_ns))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == model->steps_count || model->steps[low].process != process || model->steps[low].begin_ns > t_ns ||
+        model->steps[low].warmup)
+        return GW_NONE;
+    return (uint32_t)low;
+}
+
+static int list_ops(struct gw_comm *comm, const struct gw_model *model)
+{
+    comm->device_ops = calloc(model->ops_count + 1, sizeof *comm->device_ops);
+    comm->device_first = calloc(model->devices_count + 2, sizeof *comm->device_first);
+    comm->device_kernels = calloc(model->devices_count + 2, sizeof *comm->device_kernels);
+    comm->op_step = malloc((model->ops_count + 1) * sizeof *comm->op_step);
+    comm->op_kernel = malloc((model->ops_count + 1) * sizeof *comm->op_kernel);
+    if (!comm->device_ops || !comm->device_first || !comm->device_kernels || !comm->op_step || !comm->op_kernel)
+        return -ENOMEM;
+    for (size_t i = 0; i < model->ops_count; i++) {
+        const struct gw_op *op = &model->ops[i];
+        comm->op_step[i] = comm->op_kernel[i] = GW_NONE;
+        if (op->stream == GW_NONE || op->outer_call == GW_NONE || !gw_op_is_busy(op))
+            continue;
+        uint32_t device = model->streams[op->stream].device;
+        comm->op_step[i] = step_at(model, model->devices[device].process, model->calls[op->outer_call].begin_ns);
+        comm->device_first[device + 2]++;
+    }
+    for (size_t d = 2; d < model->devices_count + 2; d++)
+        comm->device_first[d] += comm->device_first[d - 1];
+    for (uint32_t i = 0; i < model->ops_count; i++) {
+        const struct gw_op *op = &model->ops[i];
+        if (op->stream != GW_NONE && op->outer_call != GW_NONE && gw_op_is_busy(op))
+            comm->device_ops[comm->device_first[model->streams[op->stream].device + 1]++] = i;
+    }
+    return 0;
+}
+
+static int list_kernels(struct gw_comm *comm, const struct gw_model *model)
+{
+    uint64_t *arrived_ns = NULL;
+    size_t room = 0;
+    int ret = gw_arrivals_create(model, &arrived_ns);
+    for (uint32_t d = 0; d < model->devices_count && ret == 0; d++) {
+        comm->device_kernels[d] = (uint32_t)comm->kernels_count;
+        for (uint32_t i = comm->device_first[d]; i < comm->device_first[d + 1]; i++) {
+            uint32_t index = comm->device_ops[i];
+            const struct gw_op *op = &model->ops[index];
+            if (op->kind != GW_OP_COMM || comm->op_step[index] == GW_NONE)
+                continue;
+            if (!GW_ARRAY_RESERVE(comm->kernels, comm->kernels_count, &room)) {
+                ret = -ENOMEM;
+                break;
+            }
+            comm->op_kernel[index] = (uint32_t)comm->kernels_count;
+            comm->kernels[comm->kernels_count++] =
+                (struct gw_comm_kernel){.start_ns = op->start_ns,
+                                        .end_ns = op->end_ns,
+                                        .arrived_ns = arrived_ns ? arrived_ns[index] : GW_TIME_UNKNOWN,
+                                        .op = index,
+                                        .step = comm->op_step[index],
+                                        .device = d,
+                                        .collective = GW_NONE};
+        }
+    }
+    comm->device_kernels[model->devices_count] = (uint32_t)comm->kernels_count;
+    free(arrived_ns);
+    return ret;
+}
+
+static void add_collectives(struct gw_comm *comm, const struct gw_model *model)
+{
+    for (uint32_t i = 0; i < model->collectives_count; i++) {
+        const struct gw_collective *collective = &model->collectives[i];
+        uint32_t place = collective->op == GW_NONE ? GW_NONE : comm->op_kernel[collective->op];
+        if (place == GW_NONE)
+            continue;
+        struct gw_comm_kernel *kernel = &comm->kernels[place];
+        bool is_message = collective->kind == GW_COMM_SEND || collective->kind == GW_COMM_RECV;
+        kernel->is_message = is_message && (!kernel->count || kernel->is_message);
+        kernel->collective = kernel->count++ ? kernel->collective : i;
+        kernel->size_bytes += collective->size_bytes;
+        kernel->bus_bytes += gw_comm_bus_factor((enum gw_comm_kind)collective->kind,
+                                                model->communicators[collective->communicator].size) *
+                             (double)collective->size_bytes;
+    }
+}
+
+uint64_t gw_comm_transfer_ns(const struct gw_comm_kernel *kernel)
+{
+    uint64_t from = kernel->arrived_ns == GW_TIME_UNKNOWN ? kernel->start_ns : kernel->arrived_ns;
+    return kernel->end_ns > from ? kernel->end_ns - from : 0;
+}
+
+double gw_comm_expected_ns(const struct gw_comm *comm, const struct gw_comm_kernel *kernel, double gbps)
+{
+    return comm->latency_ns + kernel->bus_bytes / gbps;
+}
+
+static void measure(struct gw_comm *comm, const struct gw_judge *judge)
+{
+    for (size_t i = 0; i < comm->kernels_count; i++) {
+        const struct gw_comm_kernel *kernel = &comm->kernels[i];
+        double transfer_ns = (double)gw_comm_transfer_ns(kernel);
+        comm->unsized += kernel->collective == GW_NONE;
+        comm->unmatched += kernel->arrived_ns == GW_TIME_UNKNOWN;
+        if (kernel->arrived_ns != GW_TIME_UNKNOWN && transfer_ns > 0 &&
+            (comm->latency_ns == 0 || transfer_ns < comm->latency_ns))
+            comm->latency_ns = transfer_ns;
+    }
+    for (size_t i = 0; i < comm->kernels_count; i++) {
+        const struct gw_comm_kernel *kernel = &comm->kernels[i];
+        double transfer_ns = (double)gw_comm_transfer_ns(kernel);
+        if (kernel->arrived_ns == GW_TIME_UNKNOWN || transfer_ns < LONG_TRANSFER * comm->latency_ns)
+            continue;
+        double gbps = kernel->bus_bytes / (transfer_ns - comm->latency_ns);
+        comm->gbps = gbps > comm->gbps ? gbps : comm->gbps;
+    }
+    comm->exposed_ns = judge->class_ns[GW_CLASS_COMM_EXPOSED] + judge->class_ns[GW_CLASS_COMM_WAIT] +
+                       judge->class_ns[GW_CLASS_COMM_TRANSFER];
+}
+
+int gw_comm_create(const struct gw_judge *judge, struct gw_comm **ret_comm)
+{
+    const struct gw_model *model = judge->model;
+    struct gw_comm *comm = calloc(1, sizeof *comm);
+    int ret = comm ? list_ops(comm, model) : -ENOMEM;
+    if (ret == 0)
+        ret = list_kernels(comm, model);
+    if (ret < 0) {
+        gw_comm_destroy(comm);
+        return ret;
+    }
+    add_collectives(comm, model);
+    measure(comm, judge);
+    *ret_comm = comm;
+    return 0;
+}
+
+void gw_comm_destroy(struct gw_comm *comm)
+{
+    if (!comm)
+        return;
+    free(comm->kernels);
+    free(comm->device_kernels);
+    free(comm->device_ops);
+    free(comm->device_first);
+    free(comm->op_step);
+    free(comm->op_kernel);
+    free(comm);
+}
+
+int gw_comm_ready(const struct gw_judge *judge, struct gw_verdict *verdict, unsigned needs)
+{
+    const struct gw_comm *comm = judge->comm;
+    bool has_calls = false;
+    for (size_t i = 0; i < judge->facts_count && !has_calls; i++)
+        has_calls = judge->facts[i].cls == GW_CALL_COMM && judge->facts[i].step != GW_NONE;
+    if (!judge->gpu_timed && has_calls)
+        return gw_verdict_unknown(verdict, "there is communication, and what it costs needs GPU timing (record "
+                                           "--gpu-timing=events)");
+    if (!comm->kernels_count)
+        return gw_verdict_rule_out(verdict, 0, "no communication in the analysed steps");
+    if (judge->lost)
+        return gw_verdict_unknown(verdict, "events were lost within the analysed steps: record again with larger "
+                                           "buffers (record --buffer-size)");
+    if (needs & (GW_COMM_NEEDS_SIZES | GW_COMM_NEEDS_RANKS) && comm->unsized)
+        return gw_verdict_unknown(verdict,
+                                  "what %zu of %zu communication kernels carry out was not recorded; exposed "
+                                  "communication is %.3f ms of a step",
+                                  comm->unsized, comm->kernels_count, comm->exposed_ns / 1e6);
+    if (needs & GW_COMM_NEEDS_RANKS && comm->unmatched)
+        return gw_verdict_unknown(verdict,
+                                  "of %zu of %zu communication kernels not all ranks are in the run: record every rank "
+                                  "into one directory; exposed communication is %.3f ms of a step",
+                                  comm->unmatched, comm->kernels_count, comm->exposed_ns / 1e6);
+    return 1;
+}

@@ -1,0 +1,82 @@
+/*
+ * What judges of communication share: every communication kernel of the analysed steps with what it carries out, and
+ * how a change of single operations becomes a verdict.
+ */
+#ifndef GW_ANALYZER_VERDICTS_COMM_H
+#define GW_ANALYZER_VERDICTS_COMM_H
+
+#include "analyzer/verdicts/judge.h"
+
+/* A communication kernel of an analysed step. */
+struct gw_comm_kernel {
+    uint64_t start_ns, end_ns;
+    uint64_t arrived_ns; /* all ranks had; GW_TIME_UNKNOWN: some rank is not in the run, or has no times */
+    uint64_t size_bytes; /* of all it carries out */
+    double bus_bytes;    /* of these, what crosses the busiest link: nccl-tests' factors */
+    uint32_t op, step, device;
+    uint32_t collective, count; /* the first it carries out, GW_NONE when that was not recorded; how many */
+    bool is_message;            /* sends and receives only */
+    bool claimed;               /* a confirmed verdict explains it: another does not count it again */
+};
+
+struct gw_comm {
+    GW_ARRAY(struct gw_comm_kernel, kernels); /* by device, then in order of enqueue */
+    uint32_t *device_kernels;                 /* those of device d lie in [device_kernels[d], device_kernels[d + 1]) */
+    uint32_t *device_ops, *device_first;      /* likewise all timed operations: indices into the model */
+    uint32_t *op_step;                        /* by operation: its analysed step, or GW_NONE */
+    uint32_t *op_kernel;                      /* by operation: its place in kernels, or GW_NONE */
+    size_t unsized, unmatched; /* kernels whose collectives were not recorded; whose ranks are not all in the run */
+    double latency_ns;         /* shortest transfer of all; 0 without any */
+    double gbps;               /* highest bus bandwidth of transfers that last four latencies; 0 without any */
+    double exposed_ns;         /* only communication: mean per step, mean over devices */
+};
+
+/* Lists the communication of the analysed steps. Returns 0 or -ENOMEM. */
+int gw_comm_create(const struct gw_judge *judge, struct gw_comm **ret_comm);
+void gw_comm_destroy(struct gw_comm *comm);
+
+/* From the last arrival to the kernel's end; its whole length where arrivals are not known. */
+uint64_t gw_comm_transfer_ns(const struct gw_comm_kernel *kernel);
+
+/* What a kernel's transfer would take at a bus bandwidth: a latency and the bytes. Overheads as measured by the run. */
+double gw_comm_expected_ns(const struct gw_comm *comm, const struct gw_comm_kernel *kernel, double gbps);
+
+/* What a judge of communication needs of a run. */
+#define GW_COMM_NEEDS_SIZES 0x1u /* the collectives of all kernels were recorded */
+#define GW_COMM_NEEDS_RANKS 0x2u /* and all ranks are in the run */
+
+/* Makes the verdict when the run has no communication, or not all that is needed to judge it. Returns 1 when the judge
+ * can go on, 0 when the verdict is made, or -ENOMEM. */
+int gw_comm_ready(const struct gw_judge *judge, struct gw_verdict *verdict, unsigned needs);
+
+/* ---- a change that is being made into a verdict ---- */
+
+struct gw_comm_plan {
+    struct gw_repair repair; /* the arrays below */
+    uint8_t *calls, *ops;
+    uint64_t *op_ns;
+    struct gw_host_time *nodes; /* NULL until a judge wants it */
+    uint32_t *marked;           /* operations that are occurrences */
+    size_t marked_count, marked_room;
+    double cap_ns;   /* no more than this per step; negative: no cap */
+    double least_ns; /* a step takes at least this long, whatever the replay says */
+};
+
+int gw_comm_plan_init(struct gw_comm_plan *ret_plan, const struct gw_judge *judge);
+void gw_comm_plan_release(struct gw_comm_plan *plan);
+
+/* Counts an operation as an occurrence. Returns 0 or -ENOMEM. */
+int gw_comm_plan_mark(struct gw_comm_plan *plan, uint32_t op);
+
+/* Takes an operation out, with the call that enqueued nothing else. */
+void gw_comm_plan_drop(struct gw_comm_plan *plan, const struct gw_judge *judge, uint32_t op);
+
+/* Replays the plan and makes the verdict from its saving; a confirmed one claims the communication kernels among the
+ * marked. sign: as of gw_finding_conclude(). Returns 0 or -ENOMEM. */
+int gw_comm_plan_conclude(struct gw_comm_plan *plan, struct gw_judge *judge, struct gw_verdict *verdict,
+                          const char *sign, ...) __attribute__((format(printf, 4, 5)));
+
+/* Adds a line of evidence on an operation, in words. Returns 0 or -ENOMEM. */
+int gw_comm_evidence(const struct gw_judge *judge, struct gw_verdict *verdict, uint32_t op);
+
+#endif

@@ -1,0 +1,399 @@
+/*
+ * Judges of how a program communicates: beside compute or not, in how many pieces, how often.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyzer/verdicts/comm.h"
+#include "analyzer/verdicts/intervals.h"
+
+/* Fewer small collectives a step than this are not many. */
+#define TINY_LEAST 8u
+/* Rate taken for the bytes of small collectives where the run has no large ones. */
+#define TINY_ASSUMED_GBPS 10.0
+/* Kinds of collectives of a step that are told apart. */
+#define GROUPS_MAX 64u
+
+static double a_step(const struct gw_judge *judge, double count)
+{
+    return count / fmax(judge->steps, 1);
+}
+
+static bool is_compute(const struct gw_judge *judge, uint32_t op)
+{
+    return gw_op_class(&judge->model->ops[op]) == GW_CLASS_COMPUTE;
+}
+
+/* End of the run of kernels of one step and device that begins at `from`. */
+static size_t same_step_until(const struct gw_comm *comm, size_t from)
+{
+    size_t to = from;
+    while (to < comm->kernels_count && comm->kernels[to].step == comm->kernels[from].step &&
+           comm->kernels[to].device == comm->kernels[from].device)
+        to++;
+    return to;
+}
+
+/* Place in device_ops of the device's first operation after `op`; that of its end for none. */
+static size_t place_after(const struct gw_comm *comm, uint32_t device, uint32_t op)
+{
+    size_t low = comm->device_first[device], high = comm->device_first[device + 1];
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (comm->device_ops[middle] <= op)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The device's first operation after `op` that computes, or GW_NONE. */
+static uint32_t next_compute(const struct gw_judge *judge, uint32_t device, uint32_t op)
+{
+    const struct gw_comm *comm = judge->comm;
+    size_t at = place_after(comm, device, op), end = comm->device_first[device + 1];
+    while (at < end && !is_compute(judge, comm->device_ops[at]))
+        at++;
+    return at < end ? comm->device_ops[at] : GW_NONE;
+}
+
+/* ---- on the compute stream ---- */
+
+int gw_judge_comm_serialised(struct gw_judge *judge, struct gw_verdict *verdict)
+{
+    const struct gw_model *model = judge->model;
+    struct gw_comm *comm = judge->comm;
+    struct gw_comm_plan plan = {0};
+    bool *computes = NULL;
+    int ret = gw_comm_ready(judge, verdict, 0);
+    if (ret <= 0)
+        return ret;
+    computes = calloc(model->streams_count + 1, sizeof *computes);
+    if (!computes || gw_comm_plan_init(&plan, judge) < 0) {
+        ret = -ENOMEM;
+        goto end;
+    }
+    for (uint32_t i = 0; i < model->ops_count; i++) {
+        if (comm->op_step[i] != GW_NONE && is_compute(judge, i))
+            computes[model->ops[i].stream] = true;
+    }
+    for (size_t from = 0, to; from < comm->kernels_count; from = to) {
+        uint32_t last = GW_NONE;
+        to = same_step_until(comm, from);
+        for (size_t i = from; i < to; i++) {
+            const struct gw_comm_kernel *kernel = &comm->kernels[i];
+            if (kernel->is_message || kernel->claimed || !computes[model->ops[kernel->op].stream])
+                continue;
+            plan.ops[kernel->op] |= GW_OP_EDIT_BESIDE;
+            last = kernel->op;
+            if ((ret = gw_comm_plan_mark(&plan, kernel->op)) < 0)
+                goto end;
+        }
+        /* What follows the step's last collective is taken to need them all. */
+        uint32_t join = last == GW_NONE ? GW_NONE : next_compute(judge, comm->kernels[from].device, last);
+        if (join != GW_NONE)
+            plan.ops[join] |= GW_OP_EDIT_JOIN;
+    }
+    plan.cap_ns = comm->exposed_ns;
+    ret = gw_comm_plan_conclude(&plan, judge, verdict,
+                                "%.1f collectives a step run on a stream that computes too; only communication runs "
+                                "for %.3f ms of a step",
+                                a_step(judge, (double)plan.marked_count), comm->exposed_ns / 1e6);
+end:
+    gw_comm_plan_release(&plan);
+    free(computes);
+    return ret;
+}
+
+/* ---- late, one after the other ---- */
+
+/* Collectives that follow each other with no compute enqueued between: all but the longest could have been under way
+ * while the compute before them was. */
+static int mark_train(struct gw_comm_plan *plan, const struct gw_comm *comm, const uint32_t *train, size_t count)
+{
+    size_t longest = 0;
+    for (size_t i = 1; i < count; i++) {
+        if (gw_comm_transfer_ns(&comm->kernels[train[i]]) > gw_comm_transfer_ns(&comm->kernels[train[longest]]))
+            longest = i;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (i == longest)
+            continue;
+        plan->ops[comm->kernels[train[i]].op] |= GW_OP_EDIT_DROP;
+        if (gw_comm_plan_mark(plan, comm->kernels[train[i]].op) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int mark_trains(struct gw_comm_plan *plan, const struct gw_judge *judge, uint32_t *train)
+{
+    const struct gw_comm *comm = judge->comm;
+    int ret = 0;
+    for (uint32_t d = 0; d < judge->model->devices_count && ret == 0; d++) {
+        size_t count = 0;
+        uint32_t step = GW_NONE;
+        for (uint32_t i = comm->device_first[d]; i < comm->device_first[d + 1] && ret == 0; i++) {
+            uint32_t op = comm->device_ops[i], place = comm->op_kernel[op];
+            if (is_compute(judge, op) || comm->op_step[op] != step) {
+                ret = mark_train(plan, comm, train, count);
+                step = comm->op_step[op];
+                count = 0;
+            }
+            if (place != GW_NONE && !comm->kernels[place].claimed && !comm->kernels[place].is_message)
+                train[count++] = place;
+        }
+        if (ret == 0)
+            ret = mark_train(plan, comm, train, count);
+    }
+    return ret;
+}
+
+/* Time of a step in which a device computes and does not communicate as well: what could be beside collectives. */
+static double room_ns(const struct gw_judge *judge)
+{
+    const struct gw_comm *comm = judge->comm;
+    double cells = 0, length = 0;
+    for (size_t i = 0; i < judge->budget->cells_count; i++)
+        cells += !judge->model->steps[judge->budget->cells[i].step].warmup;
+    for (size_t i = 0; i < comm->kernels_count; i++)
+        length += (double)(comm->kernels[i].end_ns - comm->kernels[i].start_ns);
+    double hidden = fmax(length / fmax(cells, 1) - comm->exposed_ns, 0);
+    return fmax(judge->class_ns[GW_CLASS_COMPUTE] - hidden, 0);
+}
+
+int gw_judge_comm_exposed(struct gw_judge *judge, struct gw_verdict *verdict)
+{
+    struct gw_comm_plan plan = {0};
+    uint32_t *train = NULL;
+    int ret = gw_comm_ready(judge, verdict, 0);
+    if (ret <= 0)
+        return ret;
+    train = calloc(judge->comm->kernels_count + 1, sizeof *train);
+    if (!train || gw_comm_plan_init(&plan, judge) < 0) {
+        ret = -ENOMEM;
+        goto end;
+    }
+    if ((ret = mark_trains(&plan, judge, train)) < 0)
+        goto end;
+    plan.cap_ns = fmin(room_ns(judge), judge->comm->exposed_ns);
+    ret = gw_comm_plan_conclude(&plan, judge, verdict,
+                                "only communication runs for %.3f ms of a step; %.1f collectives a step follow others "
+                                "with no compute between, and could have begun during the compute before",
+                                judge->comm->exposed_ns / 1e6, a_step(judge, (double)plan.marked_count));
+end:
+    gw_comm_plan_release(&plan);
+    free(train);
+    return ret;
+}
+
+/* ---- in many pieces ---- */
+
+static bool are_alike(const struct gw_model *model, uint32_t left, uint32_t right)
+{
+    const struct gw_collective *a = &model->collectives[left], *b = &model->collectives[right];
+    return a->communicator == b->communicator && a->kind == b->kind && a->type == b->type &&
+           a->reduction == b->reduction && a->stream == b->stream && a->rank == b->rank;
+}
+
+/* The small collectives of one step and device that could be one. */
+struct tiny_group {
+    uint32_t first, last; /* kernels */
+    uint32_t count;
+    double bus_bytes, latency_ns; /* of all; the longest */
+};
+
+/* A collective is small when its bytes take less than what it takes beside. */
+static bool is_tiny(const struct gw_comm_kernel *kernel, double gbps)
+{
+    return kernel->count == 1 && !kernel->is_message && !kernel->claimed &&
+           kernel->bus_bytes / gbps < 0.5 * (double)gw_comm_transfer_ns(kernel);
+}
+
+static size_t find_groups(const struct gw_judge *judge, size_t from, size_t to, double gbps, struct tiny_group *groups)
+{
+    const struct gw_comm *comm = judge->comm;
+    size_t count = 0;
+    for (size_t i = from; i < to; i++) {
+        const struct gw_comm_kernel *kernel = &comm->kernels[i];
+        size_t g = 0;
+        if (!is_tiny(kernel, gbps))
+            continue;
+        while (g < count && !are_alike(judge->model, comm->kernels[groups[g].first].collective, kernel->collective))
+            g++;
+        if (g == GROUPS_MAX)
+            continue;
+        if (g == count)
+            groups[count++] = (struct tiny_group){.first = (uint32_t)i};
+        groups[g].last = (uint32_t)i;
+        groups[g].count++;
+        groups[g].bus_bytes += kernel->bus_bytes;
+        groups[g].latency_ns =
+            fmax(groups[g].latency_ns, (double)gw_comm_transfer_ns(kernel) - kernel->bus_bytes / gbps);
+    }
+    return count;
+}
+
+int gw_judge_comm_tiny(struct gw_judge *judge, struct gw_verdict *verdict)
+{
+    const struct gw_comm *comm = judge->comm;
+    struct tiny_group groups[GROUPS_MAX];
+    struct gw_comm_plan plan = {0};
+    double bytes = 0;
+    int ret = gw_comm_ready(judge, verdict, GW_COMM_NEEDS_SIZES | GW_COMM_NEEDS_RANKS);
+    if (ret <= 0)
+        return ret;
+    double gbps = comm->gbps > 0 ? comm->gbps : TINY_ASSUMED_GBPS;
+    if ((ret = gw_comm_plan_init(&plan, judge)) < 0)
+        return ret;
+    for (size_t from = 0, to; from < comm->kernels_count; from = to) {
+        to = same_step_until(comm, from);
+        size_t count = find_groups(judge, from, to, gbps, groups);
+        for (size_t g = 0; g < count; g++) {
+            if (groups[g].count < TINY_LEAST)
+                continue;
+            for (size_t i = groups[g].first; i <= groups[g].last; i++) {
+                const struct gw_comm_kernel *kernel = &comm->kernels[i];
+                if (!is_tiny(kernel, gbps) ||
+                    !are_alike(judge->model, comm->kernels[groups[g].first].collective, kernel->collective))
+                    continue;
+                bytes += (double)kernel->size_bytes;
+                if (i == groups[g].last)
+                    plan.op_ns[kernel->op] = (uint64_t)(groups[g].latency_ns + groups[g].bus_bytes / gbps);
+                else
+                    gw_comm_plan_drop(&plan, judge, kernel->op);
+                if ((ret = gw_comm_plan_mark(&plan, kernel->op)) < 0)
+                    goto end;
+            }
+        }
+    }
+    ret = gw_comm_plan_conclude(&plan, judge, verdict,
+                                "%.1f collectives a step, of %.0f bytes on average, take longer to begin than to "
+                                "transfer; merged, each kind of them would be one",
+                                a_step(judge, (double)plan.marked_count), bytes / fmax((double)plan.marked_count, 1));
+end:
+    gw_comm_plan_release(&plan);
+    return ret;
+}
+
+/* ---- more often than needed ---- */
+
+static bool is_reduction(const struct gw_judge *judge, const struct gw_comm_kernel *kernel)
+{
+    uint8_t kind = judge->model->collectives[kernel->collective].kind;
+    return kind == GW_COMM_ALL_REDUCE || kind == GW_COMM_REDUCE || kind == GW_COMM_REDUCE_SCATTER;
+}
+
+/* How often the whole sequence of the step's reductions kernels[0..count) repeats. */
+static size_t repeats(const struct gw_judge *judge, const struct gw_comm_kernel *const *kernels, size_t count)
+{
+    for (size_t period = 1; period <= count / 2; period++) {
+        bool is_same = count % period == 0;
+        for (size_t i = period; i < count && is_same; i++)
+            is_same = kernels[i]->size_bytes == kernels[i - period]->size_bytes &&
+                      are_alike(judge->model, kernels[i]->collective, kernels[i - period]->collective);
+        if (is_same)
+            return count / period;
+    }
+    return 1;
+}
+
+/* What a device was given between two reductions: how much, and whether a batch of its own. */
+struct portion {
+    uint64_t kernels, names; /* names: a sum over them, the same for the same kernels in any order */
+    uint32_t uploads;
+};
+
+/* Between the operation `after` (GW_NONE: the step's begin) and `until`. */
+static struct portion portion_between(const struct gw_judge *judge, const struct gw_comm_kernel *until, uint32_t after)
+{
+    const struct gw_comm *comm = judge->comm;
+    size_t end = place_after(comm, until->device, until->op), at = end;
+    struct portion portion = {0};
+    while (at > comm->device_first[until->device] && comm->op_step[comm->device_ops[at - 1]] == until->step &&
+           (after == GW_NONE || comm->device_ops[at - 1] > after))
+        at--;
+    for (; at < end; at++) {
+        const struct gw_op *op = &judge->model->ops[comm->device_ops[at]];
+        if (op->kind == GW_OP_KERNEL) {
+            portion.kernels++;
+            portion.names += ((uint64_t)op->name + 1) * 0x9e3779b97f4a7c15u;
+        }
+        portion.uploads += op->kind == GW_OP_H2D;
+    }
+    return portion;
+}
+
+/* Whether each repetition goes with the same compute, as micro-steps do; *ret_batches: each also with an upload. */
+static bool are_micro_steps(const struct gw_judge *judge, const struct gw_comm_kernel *const *kernels, size_t count,
+                            size_t times, bool *ret_batches)
+{
+    struct portion first = {0}, usual = {0};
+    *ret_batches = true;
+    for (size_t r = 0; r < times; r++) {
+        uint32_t after = r ? kernels[r * count / times - 1]->op : GW_NONE;
+        struct portion portion = portion_between(judge, kernels[(r + 1) * count / times - 1], after);
+        *ret_batches = *ret_batches && portion.uploads;
+        if (r == 0)
+            first = portion;
+        else if (r == 1)
+            usual = portion;
+        else if (portion.kernels != usual.kernels || portion.names != usual.names)
+            return false;
+    }
+    /* The first may hold what belongs to the step as a whole, too. */
+    return usual.kernels && first.kernels >= usual.kernels && first.kernels <= usual.kernels + usual.kernels / 4 + 2;
+}
+
+int gw_judge_comm_redundant(struct gw_judge *judge, struct gw_verdict *verdict)
+{
+    const struct gw_comm *comm = judge->comm;
+    struct gw_comm_plan plan = {0};
+    const struct gw_comm_kernel **kernels = NULL;
+    double unclear = 0, most = 0;
+    int ret = gw_comm_ready(judge, verdict, GW_COMM_NEEDS_SIZES);
+    if (ret <= 0)
+        return ret;
+    kernels = calloc(comm->kernels_count + 1, sizeof *kernels);
+    if (!kernels || gw_comm_plan_init(&plan, judge) < 0) {
+        ret = -ENOMEM;
+        goto end;
+    }
+    for (size_t from = 0, to; from < comm->kernels_count; from = to) {
+        size_t count = 0;
+        bool has_batches = false;
+        to = same_step_until(comm, from);
+        for (size_t i = from; i < to; i++) {
+            if (is_reduction(judge, &comm->kernels[i]))
+                kernels[count++] = &comm->kernels[i];
+        }
+        size_t times = repeats(judge, kernels, count);
+        if (times < 2 || !are_micro_steps(judge, kernels, count, times, &has_batches))
+            continue;
+        unclear += !has_batches;
+        most = fmax(most, (double)times);
+        for (size_t i = 0; has_batches && i + count / times < count && ret == 0; i++) {
+            gw_comm_plan_drop(&plan, judge, kernels[i]->op);
+            ret = gw_comm_plan_mark(&plan, kernels[i]->op);
+        }
+        if (ret < 0)
+            goto end;
+    }
+    if (!plan.marked_count && unclear >= 0.5 * fmax(judge->steps, 1)) {
+        ret = gw_verdict_unknown(verdict,
+                                 "the same reductions repeat %.0f times a step with the same kernels between; whether "
+                                 "they reduce the same gradients is not recorded",
+                                 most);
+        goto end;
+    }
+    ret = gw_comm_plan_conclude(&plan, judge, verdict,
+                                "the same reductions are made up to %.0f times between two parameter updates, each "
+                                "time for another batch; once would do",
+                                fmax(most, 1));
+end:
+    gw_comm_plan_release(&plan);
+    free(kernels);
+    return ret;
+}

@@ -1,0 +1,281 @@
+/*
+ * Judges of the devices of a run: work that is spread unevenly or not at all, and GPUs that are not the program's
+ * alone.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/verdicts/kernel_times.h"
+
+/* A device that is busy for less than this share of a step is not used. */
+#define USED_SHARE 0.01
+
+/* Mean time per analysed step of its process that each device works: computes or copies, and communicates or not. The
+ * caller frees; NULL: no memory. */
+static double *busy_by_device(const struct gw_judge *judge, bool communicates)
+{
+    const struct gw_budget *budget = judge->budget;
+    double *busy = calloc(2 * judge->model->devices_count + 1, sizeof *busy);
+    if (!busy)
+        return NULL;
+    double *steps = busy + judge->model->devices_count;
+    for (size_t i = 0; i < budget->cells_count; i++) {
+        const struct gw_step_budget *cell = &budget->cells[i];
+        if (judge->model->steps[cell->step].warmup)
+            continue;
+        steps[cell->device]++;
+        for (int c = 0; c < GW_CLASS_IDLE_DEPENDENCY; c++) {
+            bool is_communication =
+                c == GW_CLASS_COMM_WAIT || c == GW_CLASS_COMM_TRANSFER || c == GW_CLASS_COMM_EXPOSED;
+            busy[cell->device] += communicates || !is_communication ? (double)cell->ns[c] : 0;
+        }
+    }
+    for (size_t d = 0; d < judge->model->devices_count; d++)
+        busy[d] /= fmax(steps[d], 1);
+    return busy;
+}
+
+int gw_judge_imbalance(struct gw_judge *judge, struct gw_verdict *verdict)
+{
+    size_t devices = judge->model->devices_count, used = 0;
+    double most = 0, sum = 0;
+    uint32_t busiest = GW_NONE;
+    if (devices < 2)
+        return gw_verdict_rule_out(verdict, 0, "the run uses one device");
+    if (!judge->gpu_timed)
+        return gw_verdict_unknown(verdict, "needs GPU timing (record --gpu-timing=events)");
+    double *busy = busy_by_device(judge, false);
+    if (!busy)
+        return -ENOMEM;
+    for (uint32_t d = 0; d < devices; d++) {
+        if (busy[d] < USED_SHARE * judge->mean_ns)
+            continue;
+        used++;
+        sum += busy[d];
+        busiest = busy[d] > most ? d : busiest;
+        most = fmax(most, busy[d]);
+    }
+    free(busy);
+    double saving = used ? most - sum / (double)used : 0;
+    if (used < 2 || saving < judge->threshold_ns)
+        return gw_verdict_rule_out(verdict, saving,
+                                   "the busiest of %zu working devices works %.3f ms a step more than their mean", used,
+                                   saving / 1e6);
+    verdict->device = busiest;
+    verdict->process = judge->model->devices[busiest].process;
+    return gw_verdict_confirm(verdict, judge, saving,
+                              "the busiest of %zu working devices works %.3f ms a step, their mean is %.3f ms; "
+                              "balanced work saves at most the "
+                              "difference",
+                              used, most / 1e6, sum / (double)used / 1e6);
+}
+
+/* ---- devices without work ---- */
+
+/* Devices of all hosts: those the processes see or opened, each once, and those that work. */
+struct device_use {
+    size_t visible, opened, used;
+    bool is_known; /* every process said how many it sees */
+    uint32_t idle; /* one that was opened and does not work, or GW_NONE */
+};
+
+static bool same_text(const char *a, const char *b)
+{
+    return a && b && strcmp(a, b) == 0;
+}
+
+/* Whether an earlier device of the model is the same piece of hardware: seen by another process of the host. */
+static bool is_again(const struct gw_model *model, uint32_t device, const double *busy, double least)
+{
+    const struct gw_device *this = &model->devices[device];
+    for (uint32_t d = 0; d < device; d++) {
+        const struct gw_device *other = &model->devices[d];
+        if (other->process != this->process && same_text(other->uuid, this->uuid) &&
+            same_text(model->processes[other->process].host, model->processes[this->process].host) &&
+            (!busy || busy[d] >= least))
+            return true;
+    }
+    return false;
+}
+
+static struct device_use use_of(const struct gw_judge *judge, const double *busy)
+{
+    const struct gw_model *model = judge->model;
+    struct device_use use = {.is_known = true, .idle = GW_NONE};
+    double least = USED_SHARE * judge->mean_ns;
+    for (uint32_t d = 0; d < model->devices_count; d++) {
+        use.opened += !is_again(model, d, NULL, 0);
+        if (busy[d] >= least)
+            use.used += !is_again(model, d, busy, least);
+        else if (use.idle == GW_NONE)
+            use.idle = d;
+    }
+    for (uint32_t p = 0; p < model->processes_count; p++) {
+        const struct gw_process *process = &model->processes[p];
+        uint32_t most = process->visible_devices;
+        bool is_first = process->op_count > 0;
+        use.is_known = use.is_known && (!process->op_count || process->visible_devices);
+        for (uint32_t q = 0; q < model->processes_count; q++) {
+            const struct gw_process *other = &model->processes[q];
+            if (q == p || !other->op_count || !same_text(other->host, process->host))
+                continue;
+            is_first = is_first && q > p;
+            most = other->visible_devices > most ? other->visible_devices : most;
+        }
+        use.visible += is_first ? most : 0;
+    }
+    use.visible = use.visible > use.opened ? use.visible : use.opened;
+    return use;
+}
+
+int gw_judge_idle_device(struct gw_judge *judge, struct gw_verdict *verdict)
+{
+    double sum = 0;
+    if (!judge->gpu_timed)
+        return gw_verdict_unknown(verdict, "needs GPU timing (record --gpu-timing=events)");
+    double *busy = busy_by_device(judge, true);
+    if (!busy)
+        return -ENOMEM;
+    const struct device_use use = use_of(judge, busy);
+    for (uint32_t d = 0; d < judge->model->devices_count; d++)
+        sum += busy[d] >= USED_SHARE * judge->mean_ns ? busy[d] : 0;
+    free(busy);
+    size_t unused = use.visible - use.used;
+    if (!use.is_known && !unused)
+        return gw_verdict_unknown(verdict,
+                                  "%zu devices were opened and all work; whether others were visible is not "
+                                  "recorded",
+                                  use.opened);
+    double share = (double)unused / (double)(use.visible ? use.visible : 1);
+    double saving = sum / (double)(use.used ? use.used : 1) * share;
+    if (!use.used || saving < judge->threshold_ns)
+        return gw_verdict_rule_out(verdict, use.used ? saving : 0,
+                                   "%zu of %zu visible devices work in the analysed steps", use.used, use.visible);
+    verdict->device = use.idle;
+    verdict->process = use.idle == GW_NONE ? 0 : judge->model->devices[use.idle].process;
+    return gw_verdict_confirm(verdict, judge, saving,
+                              "of %zu visible devices %zu were opened and %zu work in the analysed steps; if the work "
+                              "could be split evenly over all, a step would be shorter by at most this",
+                              use.visible, use.opened, use.used);
+}
+
+/* ---- the same kernel at different speeds ---- */
+
+struct kernel_time {
+    uint32_t name;
+    double ns;
+};
+
+static int compare_kernel_times(const void *left, const void *right)
+{
+    const struct kernel_time *a = left, *b = right;
+    if (a->name != b->name)
+        return a->name < b->name ? -1 : 1;
+    return a->ns < b->ns ? -1 : a->ns > b->ns;
+}
+
+/* Time of a step, in all, of kernels that are slower than is usual for their name. */
+static int slower_than_usual(const struct gw_judge *judge, double *ret_ns)
+{
+    struct kernel_time *times = calloc(judge->model->ops_count + 1, sizeof *times);
+    size_t count = 0;
+    double slower = 0;
+    if (!times)
+        return -ENOMEM;
+    for (size_t i = 0; i < judge->facts_count; i++) {
+        const struct gw_op *op = judge->facts[i].step != GW_NONE ? gw_fact_op(judge, &judge->facts[i]) : NULL;
+        if (op && op->kind == GW_OP_KERNEL && op->name != GW_NONE && count < judge->model->ops_count)
+            times[count++] = (struct kernel_time){op->name, (double)(op->end_ns - op->start_ns)};
+    }
+    qsort(times, count, sizeof *times, compare_kernel_times);
+    for (size_t from = 0; from < count;) {
+        size_t to = from;
+        while (to < count && times[to].name == times[from].name)
+            to++;
+        /* Above the upper quartile by more than half: one name can stand for several sizes of work. */
+        double usual = times[from + (to - from) * 3 / 4].ns;
+        for (size_t i = from; i < to; i++)
+            slower += times[i].ns > 1.5 * usual ? times[i].ns - usual : 0;
+        from = to;
+    }
+    free(times);
+    *ret_ns = slower / fmax(judge->steps, 1);
+    return 0;
+}
+
+/* For each device, when other processes of its host keep the same hardware busy. Returns how many devices are shared
+ * so, or -ENOMEM. */
+static int list_others(const struct gw_judge *judge, struct gw_beside *beside)
+{
+    const struct gw_model *model = judge->model;
+    int shared = 0;
+    for (uint32_t d = 0; d < model->devices_count; d++) {
+        const struct gw_device *device = &model->devices[d];
+        size_t count = 0;
+        beside[d].list = calloc(model->ops_count + 1, sizeof *beside[d].list);
+        if (!beside[d].list)
+            return -ENOMEM;
+        for (size_t i = 0; i < model->ops_count; i++) {
+            const struct gw_op *op = &model->ops[i];
+            if (op->stream == GW_NONE || !gw_op_is_busy(op))
+                continue;
+            const struct gw_device *other = &model->devices[model->streams[op->stream].device];
+            if (other->process != device->process && same_text(other->uuid, device->uuid) &&
+                same_text(model->processes[other->process].host, model->processes[device->process].host))
+                beside[d].list[count++] = (struct gw_interval){op->start_ns, op->end_ns};
+        }
+        beside[d].count = gw_intervals_merge(beside[d].list, count);
+        shared += count > 0;
+    }
+    return shared;
+}
+
+static int judge_alone(const struct gw_judge *judge, struct gw_verdict *verdict)
+{
+    double slower = 0;
+    int ret = slower_than_usual(judge, &slower);
+    if (ret < 0)
+        return ret;
+    if (slower < judge->threshold_ns)
+        return gw_verdict_rule_out(verdict, slower,
+                                   "kernels that are slower than usual for their name cost %.3f ms of a step in all",
+                                   slower / 1e6);
+    return gw_verdict_unknown(
+        verdict,
+        "kernels are at times slower than usual for their name, %.3f ms of a step in all; whether "
+        "another process ran then needs a recording of that process too",
+        slower / 1e6);
+}
+
+int gw_judge_shared_gpu(struct gw_judge *judge, struct gw_verdict *verdict)
+{
+    struct gw_comm_plan plan = {0};
+    struct gw_kernel_times times = {0};
+    struct gw_beside *beside = NULL;
+    if (!judge->gpu_timed)
+        return gw_verdict_unknown(verdict, "needs GPU timing (record --gpu-timing=events)");
+    beside = gw_beside_create(judge);
+    int shared = beside ? list_others(judge, beside) : -ENOMEM, ret = shared;
+    if (shared == 0)
+        ret = judge_alone(judge, verdict);
+    if (shared <= 0 || (ret = gw_comm_plan_init(&plan, judge)) < 0 ||
+        (ret = gw_kernel_times_compare(judge, beside, &plan, &times)) < 0)
+        goto end;
+    if (times.compared == 0)
+        ret =
+            gw_verdict_unknown(verdict, "several processes use the same GPU at the same time throughout, so that their "
+                                        "kernels' times alone are not known");
+    else
+        ret = gw_comm_plan_conclude(
+            &plan, judge, verdict,
+            "%.1f kernels a step run while another process of this run keeps the GPU busy, %.1f of "
+            "them longer than their like alone, by %.3f ms in all",
+            times.compared / fmax(judge->steps, 1), (double)plan.marked_count / fmax(judge->steps, 1),
+            times.slower_ns / fmax(judge->steps, 1) / 1e6);
+end:
+    gw_comm_plan_release(&plan);
+    gw_beside_destroy(beside, judge);
+    return ret;
+}

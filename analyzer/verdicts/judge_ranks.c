@@ -1,0 +1,499 @@
+/*
+ * Judges of ranks against each other: who arrives late in collectives and why, and the waits of a pipeline.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analyzer/verdicts/arrivals.h"
+#include "analyzer/verdicts/comm.h"
+#include "analyzer/verdicts/intervals.h"
+
+/* Late in this share of the time lost, a rank is the late one; else they take turns. */
+#define LATE_SHARE 0.6
+/* An exchange tells of lateness from so many ranks on. */
+#define LEAST_MEMBERS 2u
+
+static double a_step(const struct gw_judge *judge, double count)
+{
+    return count / fmax(judge->steps, 1);
+}
+
+static int compare_u64(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+static uint64_t lower_median(uint64_t *values, size_t count)
+{
+    qsort(values, count, sizeof *values, compare_u64);
+    return values[(count - 1) / 2];
+}
+
+/* ---- the same stretch of work on all ranks ---- */
+
+/* What a device and its lane did from one collective to the next: ranks do the same there, whatever their steps. */
+struct part {
+    uint32_t match, device, step;  /* the exchange that ends it */
+    size_t op_first, op_count;     /* into gw_comm.device_ops */
+    size_t node_first, node_count; /* into gw_replay.lane_nodes */
+};
+
+static int compare_parts(const void *left, const void *right)
+{
+    const struct part *a = left, *b = right;
+    if (a->match != b->match)
+        return a->match < b->match ? -1 : 1;
+    return a->device < b->device ? -1 : a->device > b->device;
+}
+
+static bool is_collective(const struct gw_comm_kernel *kernel)
+{
+    return !kernel->is_message && kernel->collective != GW_NONE && kernel->arrived_ns != GW_TIME_UNKNOWN;
+}
+
+/* Place of a value in an ascending list of which [low, high) is asked; where it would be when it is not there. */
+static size_t place_of(const uint32_t *list, size_t low, size_t high, uint32_t value)
+{
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (list[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Place of the operation in device_ops, and of the node that enqueued it in lane_nodes. False: not in the graph. */
+static bool find_places(const struct gw_judge *judge, const struct gw_comm_kernel *kernel, size_t *ret_op,
+                        size_t *ret_node)
+{
+    const struct gw_replay *replay = judge->replay;
+    const struct gw_comm *comm = judge->comm;
+    uint32_t node = replay->node_of_call[judge->model->ops[kernel->op].outer_call];
+    uint32_t lane = replay->device_lane[kernel->device];
+    if (node == GW_NONE)
+        return false;
+    *ret_op = place_of(comm->device_ops, comm->device_first[kernel->device], comm->device_first[kernel->device + 1],
+                       kernel->op);
+    *ret_node = place_of(replay->lane_nodes, replay->lane_first[lane], replay->lane_first[lane + 1], node);
+    return true;
+}
+
+/* A part for each collective of a device but its first, sorted by exchange. NULL: no memory. */
+static struct part *find_parts(const struct gw_judge *judge, size_t *ret_count)
+{
+    const struct gw_comm *comm = judge->comm;
+    struct part *parts = calloc(comm->kernels_count + 1, sizeof *parts);
+    size_t count = 0, op = 0, node = 0, last_op = 0, last_node = 0;
+    uint32_t device = GW_NONE; /* of the collective before */
+    for (size_t i = 0; parts && i < comm->kernels_count; i++) {
+        const struct gw_comm_kernel *kernel = &comm->kernels[i];
+        if (!is_collective(kernel) || !find_places(judge, kernel, &op, &node))
+            continue;
+        if (device == kernel->device)
+            parts[count++] = (struct part){.match = judge->model->collectives[kernel->collective].match,
+                                           .device = device,
+                                           .step = kernel->step,
+                                           .op_first = last_op + 1,
+                                           .op_count = op > last_op ? op - last_op - 1 : 0,
+                                           .node_first = last_node + 1,
+                                           .node_count = node > last_node ? node - last_node : 0};
+        device = kernel->device;
+        last_op = op;
+        last_node = node;
+    }
+    if (parts)
+        qsort(parts, count, sizeof *parts, compare_parts);
+    *ret_count = count;
+    return parts;
+}
+
+/* ---- balanced ranks ---- */
+
+/* Makes no rank take longer for the k-th operation since the last collective than the median rank. */
+static void balance_ops(struct gw_comm_plan *plan, const struct gw_judge *judge, const struct part *parts, size_t count,
+                        uint64_t *scratch)
+{
+    const struct gw_model *model = judge->model;
+    const uint32_t *list = judge->comm->device_ops;
+    for (size_t k = 0; k < parts[0].op_count; k++) {
+        for (size_t p = 0; p < count; p++) {
+            const struct gw_op *op = &model->ops[list[parts[p].op_first + k]];
+            scratch[p] = op->end_ns - op->start_ns;
+        }
+        if (model->ops[list[parts[0].op_first + k]].kind == GW_OP_COMM)
+            continue;
+        uint64_t median = lower_median(scratch, count);
+        for (size_t p = 0; p < count; p++) {
+            uint32_t index = list[parts[p].op_first + k];
+            if (model->ops[index].end_ns - model->ops[index].start_ns > median)
+                plan->op_ns[index] = median;
+        }
+    }
+}
+
+/* The same for the host's time before and in its k-th call. */
+static void balance_nodes(struct gw_comm_plan *plan, const struct gw_judge *judge, const struct part *parts,
+                          size_t count, uint64_t *scratch)
+{
+    const struct gw_replay *replay = judge->replay;
+    for (size_t k = 0; k < parts[0].node_count; k++) {
+        for (size_t p = 0; p < count; p++) {
+            const struct gw_replay_node *node = &replay->nodes[replay->lane_nodes[parts[p].node_first + k]];
+            scratch[p] = node->think_ns + node->blocked_ns;
+        }
+        uint64_t outside = lower_median(scratch, count);
+        for (size_t p = 0; p < count; p++)
+            scratch[p] = replay->nodes[replay->lane_nodes[parts[p].node_first + k]].own_ns;
+        uint64_t own = lower_median(scratch, count);
+        for (size_t p = 0; p < count; p++) {
+            uint32_t index = replay->lane_nodes[parts[p].node_first + k];
+            struct gw_host_time *time = &plan->nodes[index];
+            if (time->think_ns + time->blocked_ns > outside)
+                *time = (struct gw_host_time){outside, 0, time->own_ns};
+            if (replay->nodes[index].wait == GW_WAIT_FOR_NOTHING && time->own_ns > own)
+                time->own_ns = own;
+        }
+    }
+}
+
+static bool same_counts(const struct part *parts, size_t count, bool nodes)
+{
+    for (size_t p = 1; p < count; p++) {
+        if (nodes ? parts[p].node_count != parts[0].node_count : parts[p].op_count != parts[0].op_count)
+            return false;
+    }
+    return true;
+}
+
+static int balance(struct gw_comm_plan *plan, const struct gw_judge *judge, const struct part *parts, size_t count,
+                   size_t *ret_balanced)
+{
+    const struct gw_replay *replay = judge->replay;
+    uint64_t *scratch = calloc(judge->model->devices_count + 1, sizeof *scratch);
+    size_t balanced = 0;
+    plan->nodes = calloc(replay->nodes_count + 1, sizeof *plan->nodes);
+    if (!scratch || !plan->nodes) {
+        free(scratch);
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < replay->nodes_count; i++) {
+        const struct gw_replay_node *node = &replay->nodes[i];
+        plan->nodes[i] = (struct gw_host_time){node->think_ns, node->blocked_ns, node->own_ns};
+    }
+    for (size_t from = 0, to; from < count; from = to) {
+        for (to = from; to < count && parts[to].match == parts[from].match;)
+            to++;
+        if (to - from < LEAST_MEMBERS || !same_counts(&parts[from], to - from, false))
+            continue;
+        balanced += to - from;
+        balance_ops(plan, judge, &parts[from], to - from, scratch);
+        if (same_counts(&parts[from], to - from, true))
+            balance_nodes(plan, judge, &parts[from], to - from, scratch);
+    }
+    free(scratch);
+    *ret_balanced = balanced;
+    return 0;
+}
+
+/* ---- who is late ---- */
+
+/* By device: how much later than the median rank it arrived where it was last, over all exchanges. */
+struct lateness {
+    double *by_device; /* ns */
+    double total_ns, exchanges;
+};
+
+static int compare_arrivals(const void *left, const void *right)
+{
+    const struct gw_comm_kernel *a = *(const struct gw_comm_kernel *const *)left,
+                                *b = *(const struct gw_comm_kernel *const *)right;
+    if (a->arrived_ns != b->arrived_ns)
+        return a->arrived_ns < b->arrived_ns ? -1 : 1;
+    return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
+}
+
+/* Kernels of one exchange have the same last arrival; the last of them was late by its distance from the median. */
+static int find_late(const struct gw_judge *judge, struct gw_comm_plan *plan, struct lateness *late)
+{
+    const struct gw_comm *comm = judge->comm;
+    const struct gw_comm_kernel **kernels = calloc(comm->kernels_count + 1, sizeof *kernels);
+    size_t count = 0;
+    int ret = kernels ? 0 : -ENOMEM;
+    for (size_t i = 0; kernels && i < comm->kernels_count; i++) {
+        if (is_collective(&comm->kernels[i]))
+            kernels[count++] = &comm->kernels[i];
+    }
+    if (kernels)
+        qsort(kernels, count, sizeof *kernels, compare_arrivals);
+    for (size_t from = 0, to; from < count && ret == 0; from = to) {
+        for (to = from; to < count && kernels[to]->arrived_ns == kernels[from]->arrived_ns;)
+            to++;
+        if (to - from < LEAST_MEMBERS)
+            continue;
+        const struct gw_comm_kernel *last = kernels[to - 1];
+        double by_ns = (double)(last->start_ns - kernels[from + (to - from - 1) / 2]->start_ns);
+        late->by_device[last->device] += by_ns;
+        late->total_ns += by_ns;
+        late->exchanges++;
+        ret = gw_comm_plan_mark(plan, kernels[from]->op); /* who waits longest */
+    }
+    free(kernels);
+    return ret;
+}
+
+/* Budget of a device in a step, NULL when it has none. Cells are in order of step, then device. */
+static const struct gw_step_budget *cell_of(const struct gw_judge *judge, uint32_t step, uint32_t device)
+{
+    const struct gw_budget *budget = judge->budget;
+    size_t low = 0, high = budget->cells_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct gw_step_budget *cell = &budget->cells[middle];
+        if (cell->step < step || (cell->step == step && cell->device < device))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < budget->cells_count && budget->cells[low].step == step && budget->cells[low].device == device;
+    return found ? &budget->cells[low] : NULL;
+}
+
+/* What the device that communicates least in a step, since all wait for it, does instead, against the mean of the
+ * others. */
+static void add_difference(const struct gw_judge *judge, const struct part *parts, size_t count, double *more)
+{
+    const struct gw_step_budget *least = NULL;
+    double sum[GW_CLASS_COUNT] = {0}, others = 0;
+    for (size_t p = 0; p < count; p++) {
+        const struct gw_step_budget *cell = cell_of(judge, parts[p].step, parts[p].device);
+        if (cell && (!least || cell->ns[GW_CLASS_COMM_WAIT] < least->ns[GW_CLASS_COMM_WAIT]))
+            least = cell;
+    }
+    for (size_t p = 0; p < count; p++) {
+        const struct gw_step_budget *cell = cell_of(judge, parts[p].step, parts[p].device);
+        if (!cell || cell == least)
+            continue;
+        others++;
+        for (int c = 0; c < GW_CLASS_COUNT; c++)
+            sum[c] += (double)cell->ns[c];
+    }
+    for (int c = 0; least && others > 0 && c < GW_CLASS_COUNT; c++)
+        more[c] += (double)least->ns[c] - sum[c] / others;
+}
+
+static enum gw_class what_more(const struct gw_judge *judge, const struct part *parts, size_t count, double *ret_ns)
+{
+    double more[GW_CLASS_COUNT] = {0};
+    int most = GW_CLASS_COMPUTE;
+    double groups = 0;
+    for (size_t from = 0, to; from < count; from = to) {
+        for (to = from; to < count && parts[to].match == parts[from].match;)
+            to++;
+        add_difference(judge, &parts[from], to - from, more);
+        groups++;
+    }
+    for (int c = 0; c < GW_CLASS_COUNT; c++) {
+        if (c != GW_CLASS_COMM_WAIT && c != GW_CLASS_COMM_TRANSFER && c != GW_CLASS_COMM_EXPOSED &&
+            more[c] > more[most])
+            most = c;
+    }
+    *ret_ns = more[most] / fmax(groups, 1);
+    return (enum gw_class)most;
+}
+
+static char *who_is_late(const struct gw_judge *judge, const struct lateness *late, struct gw_verdict *verdict)
+{
+    const struct gw_model *model = judge->model;
+    uint32_t worst = 0;
+    char *text = NULL;
+    for (uint32_t d = 1; d < model->devices_count; d++) {
+        if (late->by_device[d] > late->by_device[worst])
+            worst = d;
+    }
+    double share = late->total_ns > 0 ? late->by_device[worst] / late->total_ns : 0;
+    verdict->device = worst;
+    verdict->process = model->devices[worst].process;
+    int length;
+    if (share >= LATE_SHARE) {
+        uint32_t first = judge->comm->device_kernels[worst];
+        const struct gw_collective *collective = &model->collectives[judge->comm->kernels[first].collective];
+        length = asprintf(&text, "rank %u is late, for %.0f %% of the time",
+                          model->communicators[collective->communicator].rank, 100 * share);
+    } else {
+        length = asprintf(&text, "ranks take turns at being late, the worst for %.0f %% of the time", 100 * share);
+    }
+    return length < 0 ? NULL : text;
+}
+
+int gw_judge_straggler(struct gw_judge *judge, struct gw_verdict *verdict)
+{
+    struct gw_comm_plan plan = {0};
+    struct lateness late = {0};
+    struct part *parts = NULL;
+    double more_ns = 0;
+    char *who = NULL;
+    size_t count = 0, balanced = 0;
+    int ret = gw_comm_ready(judge, verdict, GW_COMM_NEEDS_SIZES | GW_COMM_NEEDS_RANKS);
+    if (ret <= 0)
+        return ret;
+    ret = -ENOMEM;
+    if (gw_comm_plan_init(&plan, judge) < 0)
+        goto end;
+    late.by_device = calloc(judge->model->devices_count + 1, sizeof *late.by_device);
+    if (!late.by_device || (ret = find_late(judge, &plan, &late)) < 0)
+        goto end;
+    if (!plan.marked_count) {
+        ret = gw_verdict_rule_out(verdict, 0, "no collective of several ranks in the analysed steps");
+        goto end;
+    }
+    double lost_ns = a_step(judge, late.total_ns);
+    if (judge->class_ns[GW_CLASS_COMM_WAIT] < judge->threshold_ns) {
+        verdict->per_step = a_step(judge, late.exchanges);
+        ret = gw_verdict_rule_out(verdict, judge->class_ns[GW_CLASS_COMM_WAIT],
+                                  "the GPUs wait for a rank, and do nothing else, for %.3f ms of a step",
+                                  judge->class_ns[GW_CLASS_COMM_WAIT] / 1e6);
+        goto end;
+    }
+    if (!judge->replay) {
+        ret = gw_verdict_unknown(verdict,
+                                 "the last rank arrives %.3f ms a step after the median one; the replay does not "
+                                 "reproduce this run, so what that costs is not known",
+                                 lost_ns / 1e6);
+        goto end;
+    }
+    ret = -ENOMEM;
+    parts = find_parts(judge, &count);
+    who = who_is_late(judge, &late, verdict);
+    if (!parts || !who || (ret = balance(&plan, judge, parts, count, &balanced)) < 0)
+        goto end;
+    if (balanced < count / 2) {
+        ret = gw_verdict_unknown(
+            verdict, "%s; ranks enqueue different operations, so what balanced ones would save is not known", who);
+        goto end;
+    }
+    enum gw_class more = what_more(judge, parts, count, &more_ns);
+    ret = gw_comm_plan_conclude(
+        &plan, judge, verdict,
+        "%s; the last rank arrives %.3f ms a step after the median one, and does more of this than "
+        "the others: %s, %.3f ms a step",
+        who, lost_ns / 1e6, gw_class_words(more), more_ns / 1e6);
+end:
+    gw_comm_plan_release(&plan);
+    free(late.by_device);
+    free(parts);
+    free(who);
+    return ret;
+}
+
+/* ---- pipelines ---- */
+
+/* Time of a device in which it only waits for a partner's message, in the analysed steps. */
+static int message_wait(const struct gw_judge *judge, const uint64_t *arrived_ns, uint32_t device, double *ret_ns)
+{
+    const struct gw_comm *comm = judge->comm;
+    const struct gw_model *model = judge->model;
+    size_t room = comm->device_first[device + 1] - comm->device_first[device], count = 0;
+    struct gw_segments segments = {0};
+    uint32_t *ops = calloc(room + 1, sizeof *ops);
+    uint64_t begin = UINT64_MAX, end = 0;
+    double wait = 0;
+    int ret = ops ? 0 : -ENOMEM;
+    for (uint32_t i = comm->device_first[device]; ops && i < comm->device_first[device + 1]; i++) {
+        uint32_t op = comm->device_ops[i], place = comm->op_kernel[op];
+        if (comm->op_step[op] == GW_NONE || (place != GW_NONE && !comm->kernels[place].is_message))
+            continue;
+        ops[count++] = op;
+        begin = model->ops[op].start_ns < begin ? model->ops[op].start_ns : begin;
+        end = model->ops[op].end_ns > end ? model->ops[op].end_ns : end;
+    }
+    if (count)
+        ret = gw_segments_create(model, ops, count, arrived_ns, begin, end, &segments);
+    for (size_t i = 0; i < segments.list_count; i++) {
+        if (segments.list[i].cls == GW_CLASS_COMM_WAIT)
+            wait += (double)(segments.list[i].end_ns - segments.list[i].begin_ns);
+    }
+    free(segments.list);
+    free(ops);
+    *ret_ns = wait;
+    return ret;
+}
+
+/* Analysed steps of the device's process. */
+static double steps_of(const struct gw_judge *judge, uint32_t device)
+{
+    double steps = 0;
+    for (size_t s = 0; s < judge->model->steps_count; s++)
+        steps +=
+            judge->model->steps[s].process == judge->model->devices[device].process && !judge->model->steps[s].warmup;
+    return steps;
+}
+
+/* The wait of the device that waits least, which more micro-batches would shorten: what others wait beyond it comes
+ * from unequal stages. *ret_messages: messages of that device a step. */
+static int find_bubble(const struct gw_judge *judge, const uint64_t *arrived_ns, struct gw_verdict *verdict,
+                       double *ret_bubble_ns, double *ret_messages)
+{
+    const struct gw_comm *comm = judge->comm;
+    double least = -1;
+    for (uint32_t d = 0; d < judge->model->devices_count; d++) {
+        double messages = 0, wait = 0, steps = fmax(steps_of(judge, d), 1);
+        for (uint32_t i = comm->device_kernels[d]; i < comm->device_kernels[d + 1]; i++)
+            messages += comm->kernels[i].is_message ? comm->kernels[i].count : 0;
+        if (messages == 0)
+            continue;
+        int ret = message_wait(judge, arrived_ns, d, &wait);
+        if (ret < 0)
+            return ret;
+        if (least >= 0 && wait / steps >= least)
+            continue;
+        least = wait / steps;
+        verdict->device = d;
+        verdict->process = judge->model->devices[d].process;
+        *ret_messages = messages / steps;
+    }
+    *ret_bubble_ns = fmax(least, 0);
+    return 0;
+}
+
+int gw_judge_pipeline_bubble(struct gw_judge *judge, struct gw_verdict *verdict)
+{
+    const struct gw_comm *comm = judge->comm;
+    uint64_t *arrived_ns = NULL;
+    double bubble = 0, messages = 0;
+    size_t count = 0;
+    int ret = gw_comm_ready(judge, verdict, GW_COMM_NEEDS_SIZES | GW_COMM_NEEDS_RANKS);
+    if (ret <= 0)
+        return ret;
+    for (size_t i = 0; i < comm->kernels_count; i++)
+        count += comm->kernels[i].is_message;
+    if (!count)
+        return gw_verdict_rule_out(verdict, 0, "no rank sends to or receives from another in the analysed steps");
+    if ((ret = gw_arrivals_create(judge->model, &arrived_ns)) < 0)
+        return ret;
+    ret = find_bubble(judge, arrived_ns, verdict, &bubble, &messages);
+    free(arrived_ns);
+    if (ret < 0)
+        return ret;
+    verdict->per_step = a_step(judge, (double)count);
+    double saving = bubble / 2;
+    if (saving < judge->threshold_ns) {
+        verdict->device = verdict->process = GW_NONE;
+        return gw_verdict_rule_out(verdict, saving, "every rank waits for messages at least %.3f ms of a step",
+                                   bubble / 1e6);
+    }
+    for (size_t i = 0; i < comm->kernels_count; i++) {
+        if (comm->kernels[i].is_message && ret == 0)
+            ret = gw_comm_evidence(judge, verdict, comm->kernels[i].op);
+    }
+    return ret < 0
+               ? ret
+               : gw_verdict_confirm(verdict, judge, saving,
+                                    "with %.0f messages a step, every rank waits for messages at least %.3f ms of a "
+                                    "step; twice as many micro-batches of half the size would halve that",
+                                    messages, bubble / 1e6);
+}

@@ -1,0 +1,29 @@
+/*
+ * source: nccl#460, pytorch#117550
+ * fault: one of four ranks computes longer, the others wait for it in every collective
+ * verdict: straggler
+ * also: imbalance, comm-exposed
+ * config: devices 4
+ * config: nccl_gbps 4
+ */
+#include "tests/scenarios/ranks.h"
+
+static void train(struct rank *rank)
+{
+    const uint64_t backward_ns = rank->faulty && rank->number == 2 ? 900 * US : 600 * US;
+    for (int step = 0; step < 25; step++) {
+        rank_step(rank);
+        launch_many(KERNEL_FORWARD, rank->trainer.stream, 4, 300 * US);
+        for (unsigned bucket = 0; bucket < 4; bucket++) {
+            launch(KERNEL_BACKWARD, rank->trainer.stream, backward_ns);
+            all_reduce_beside(rank, bucket, bucket < 3 ? 256 * KIB : 64 * KIB);
+        }
+        join_communication(rank);
+        launch(KERNEL_OPTIMIZER, rank->trainer.stream, 200 * US);
+    }
+}
+
+void run_scenario(struct scenario *scenario)
+{
+    run_ranks(scenario, RANKS_IN_PROCESSES, 4, 256 * KIB, train);
+}
