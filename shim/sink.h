@@ -55,6 +55,7 @@ struct gw_thread {
     uint8_t typed; // a nested call wrote the typed event of this call id
     uint8_t op_index;
     uint8_t comm_groups; // of NCCL, begun and not ended
+    uint8_t own_time;    // calls since the last one whose cost was measured
     uint32_t notes_seen;
     uint8_t nvtx_levels[16]; // open ranges of NVTX's domains
     struct {
@@ -72,6 +73,7 @@ struct gw_call {
     uint64_t begin_ns;
     void *op; // the timing backend's, or NULL
     const struct gw_stream *stream;
+    uint32_t own_ns; // what the tool's part took so far, if this call is one that is measured; else 0
     uint16_t function;
     uint8_t flags; // GW_SITE_*
     uint8_t depth;

@@ -157,6 +157,8 @@ static int write_start(struct recording *recording)
     struct gw_run_settings settings = {
         .command = recording->options.command,
         .gpu_timing = recording->options.gpu_timing,
+        .timed_ns = recording->options.timed_ns,
+        .timing_period_ns = recording->options.timing_period_ns,
         .hash = recording->options.hash,
         .simulated = recording->options.simulated,
         .simgpu_config = recording->simgpu_config,
@@ -267,6 +269,12 @@ static int set_environment(const struct recording *recording)
     result |= setenv("GPUWITNESS_RUN_DIR", recording->dir.path, 1);
     result |= setenv("GPUWITNESS_GPU_TIMING", recording->options.gpu_timing, 1);
     result |= setenv("GPUWITNESS_HASH", recording->options.hash, 1);
+    if (recording->options.timing_period_ns > 0) {
+        char window[64];
+        snprintf(window, sizeof(window), "%lld/%lld", (long long)recording->options.timed_ns,
+                 (long long)recording->options.timing_period_ns);
+        result |= setenv("GPUWITNESS_TIMING_WINDOW", window, 1);
+    }
     return result;
 }
 

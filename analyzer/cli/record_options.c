@@ -6,11 +6,13 @@
 #include <string.h>
 
 #define ROTATE_LEAST_NS 1000000000
+#define WINDOW_LEAST_NS 10000000 /* switching CUPTI on and off takes some */
 #define ROTATE_LEAST_BYTES (1 << 20)
 
 enum {
     KEY_SIMGPU = 1000,
     KEY_GPU_TIMING,
+    KEY_TIMING_WINDOW,
     KEY_BUFFER_SIZE,
     KEY_HASH,
     KEY_DELAY,
@@ -30,6 +32,8 @@ static const struct argp_option options[] = {
      "How the GPU's times are taken: by CUDA events round each operation (events), by CUPTI's records (cupti), or not "
      "at all (off). Default: auto, which is cupti where it is found, free and permitted, else events.",
      0},
+    {"timing-window", KEY_TIMING_WINDOW, "ON/PERIOD", 0,
+     "Take the GPU's times only in the first ON of each PERIOD, such as 2s/10s, to see what taking them costs.", 0},
     {"hash", KEY_HASH, "off|sample|full", 0,
      "How much of each copy from the host is hashed, to find what is uploaded again. Default: sample.", 0},
     {"buffer-size", KEY_BUFFER_SIZE, "SIZE", 0,
@@ -87,6 +91,22 @@ static error_t take_time(const struct argp_state *state, const char *name, const
     return 0;
 }
 
+static error_t take_timing_window(const struct argp_state *state, const char *value, struct gw_record_options *result)
+{
+    char on[32];
+    const char *slash = strchr(value, '/');
+    size_t length = slash != NULL ? (size_t)(slash - value) : 0;
+    if (length > 0 && length < sizeof(on)) {
+        memcpy(on, value, length);
+        on[length] = '\0';
+        if (gw_parse_time(on, &result->timed_ns) == 0 && gw_parse_time(slash + 1, &result->timing_period_ns) == 0 &&
+            result->timed_ns >= WINDOW_LEAST_NS && result->timing_period_ns - result->timed_ns >= WINDOW_LEAST_NS)
+            return 0;
+    }
+    return gw_usage_error(
+        state, "--timing-window: '%s' is not ON/PERIOD with 10ms or more in each part, such as 2s/10s", value);
+}
+
 static error_t take_rotation(const struct argp_state *state, const char *value, struct gw_record_options *result)
 {
     int64_t ns;
@@ -115,6 +135,8 @@ static error_t check_together(const struct argp_state *state, struct gw_record_o
     bool windows = gw_schedule_begins_paused(&parsed->schedule) || parsed->schedule.duration_ns > 0;
     if (parsed->command == NULL)
         return gw_usage_error(state, "no program to record");
+    if (parsed->timing_period_ns > 0 && strcmp(parsed->gpu_timing, "off") == 0)
+        return gw_usage_error(state, "--timing-window goes with GPU timing, which is off");
     if (parsed->schedule.usr2 == GW_USR2_WINDOW && parsed->schedule.delay_ns > 0)
         return gw_usage_error(state, "--delay and --attach-on-signal exclude each other");
     if (parsed->ring_ns > 0 && windows)
@@ -149,6 +171,8 @@ static error_t take_option(int key, char *value, struct argp_state *state)
         return 0;
     case KEY_GPU_TIMING:
         return take_word(state, "gpu-timing", value, timings, &result->gpu_timing);
+    case KEY_TIMING_WINDOW:
+        return take_timing_window(state, value, result);
     case KEY_HASH:
         return take_word(state, "hash", value, hashes, &result->hash);
     case KEY_BUFFER_SIZE:

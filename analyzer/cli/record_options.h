@@ -10,10 +10,11 @@
 struct gw_record_options {
     const char *output; /* NULL: a name is made */
     bool simulated, quiet;
-    const char *simgpu_config; /* NULL: none */
-    const char *gpu_timing;    /* "auto", "cupti", "events" or "off" */
-    const char *hash;          /* "off", "sample" or "full" */
-    uint64_t buffer_bytes;     /* 0: the default */
+    const char *simgpu_config;          /* NULL: none */
+    const char *gpu_timing;             /* "auto", "cupti", "events" or "off" */
+    int64_t timed_ns, timing_period_ns; /* the GPU's times are taken in the first part of each period; 0: always */
+    const char *hash;                   /* "off", "sample" or "full" */
+    uint64_t buffer_bytes;              /* 0: the default */
     struct gw_schedule_settings schedule;
     int64_t ring_ns;                  /* flight recorder: about how much is kept; 0: everything */
     uint64_t rotate_bytes, rotate_ns; /* as in struct gw_session_mode */

@@ -125,6 +125,19 @@ const char *gw_timing_name(enum gw_timing_backend timing)
     return "off";
 }
 
+const char *gw_perturbation_method_name(enum gw_perturbation_method method)
+{
+    switch (method) {
+    case GW_PERTURBATION_CALLS:
+        return "calls";
+    case GW_PERTURBATION_WINDOWS:
+        return "calls and windows";
+    case GW_PERTURBATION_UNKNOWN:
+        break;
+    }
+    return "not measured";
+}
+
 const char *gw_state_name(enum gw_verdict_state state)
 {
     switch (state) {

@@ -24,6 +24,9 @@ double gw_budget_of_device(const struct gw_report *report, uint32_t device, doub
 /* "cupti", "events" or "off". */
 const char *gw_timing_name(enum gw_timing_backend timing);
 
+/* "calls", "calls and windows" or "not measured". */
+const char *gw_perturbation_method_name(enum gw_perturbation_method method);
+
 /* "confirmed", "ruled-out" or "unknown". */
 const char *gw_state_name(enum gw_verdict_state state);
 

@@ -97,10 +97,26 @@ static json_t *causality_json(struct json *json, const struct gw_model *model)
     return object;
 }
 
+static json_t *perturbation_json(struct json *json, const struct gw_model *model)
+{
+    const struct gw_perturbation *perturbation = &model->perturbation;
+    bool known = perturbation->method != GW_PERTURBATION_UNKNOWN;
+    json_t *object = json_object();
+    put(json, object, "percent", known ? json_real(perturbation->percent) : json_null());
+    put(json, object, "plus_minus_percent", known ? json_real(perturbation->plus_minus_percent) : json_null());
+    put(json, object, "method", json_string(gw_perturbation_method_name(perturbation->method)));
+    put(json, object, "call_ns", known ? json_real(perturbation->call_ns) : json_null());
+    if (model->run.timing_period_ns) {
+        put(json, object, "timed_steps", json_integer(perturbation->timed_steps));
+        put(json, object, "untimed_steps", json_integer(perturbation->untimed_steps));
+        put(json, object, "mixed_steps", json_integer(perturbation->mixed_steps));
+    }
+    return object;
+}
+
 static json_t *coverage_json(struct json *json, const struct gw_model *model)
 {
-    json_t *coverage = json_object(), *ranges = json_array(), *routes = json_object(), *not_wrapped = json_array(),
-           *perturbation = json_object();
+    json_t *coverage = json_object(), *ranges = json_array(), *routes = json_object(), *not_wrapped = json_array();
     uint64_t lost = model->run.discarded_events, in_ranges = 0, floor_ns = 0;
     for (size_t i = 0; i < model->losses_count; i++) {
         json_t *range = json_object();
@@ -128,9 +144,7 @@ static json_t *coverage_json(struct json *json, const struct gw_model *model)
     put(json, coverage, "routes", routes);
     put(json, coverage, "not_wrapped", not_wrapped);
     put(json, coverage, "causality", causality_json(json, model));
-    put(json, perturbation, "percent", json_null());
-    put(json, perturbation, "method", json_string("not measured"));
-    put(json, coverage, "perturbation", perturbation);
+    put(json, coverage, "perturbation", perturbation_json(json, model));
     return coverage;
 }
 

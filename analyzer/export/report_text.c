@@ -458,6 +458,28 @@ static void print_causality(const struct text *text)
                      gw_duration_words((double)causality.clock_off_ns / 1e6).text);
 }
 
+/* What the recording itself cost, and which steps were timed at all. */
+static void print_perturbation(const struct text *text)
+{
+    const struct gw_model *model = text->report->model;
+    const struct gw_perturbation *cost = &model->perturbation;
+    if (model->run.timing_period_ns)
+        gw_page_item(
+            &text->page, "timed", FACT,
+            "%s of each %s: %u step%s throughout, which are judged; %u not at all and %u in part, which are not",
+            gw_duration_words((double)model->run.timed_ns / 1e6).text,
+            gw_duration_words((double)model->run.timing_period_ns / 1e6).text, cost->timed_steps,
+            plural(cost->timed_steps), cost->untimed_steps, cost->mixed_steps);
+    if (cost->method == GW_PERTURBATION_UNKNOWN)
+        return;
+    gw_page_item(&text->page, "cost", FACT, "this recording slowed the run by %.1f ± %.1f %% (%.0f ns a call%s)",
+                 cost->percent, cost->plus_minus_percent, cost->call_ns,
+                 cost->method == GW_PERTURBATION_WINDOWS ? "; steps with GPU timing against steps without"
+                 : model->timing == GW_TIMING_OFF        ? ""
+                                                         : "; GPU timing's own work on the device and in the driver is "
+                                                           "not in it, record --timing-window shows it");
+}
+
 static void print_coverage(const struct text *text)
 {
     const struct gw_model *model = text->report->model;
@@ -488,6 +510,7 @@ static void print_coverage(const struct text *text)
         gw_page_item(&text->page, "not seen", FACT, "%zu functions were looked up that gpuwitness has no wrapper for",
                      not_wrapped);
     print_causality(text);
+    print_perturbation(text);
     print_losses(text);
     print_unfinished(text);
     double error = text->report->verdicts->replay_error_percent;

@@ -6,6 +6,7 @@
 
 #include "analyzer/model/builder.h"
 #include "analyzer/model/import/import.h"
+#include "analyzer/model/perturbation.h"
 #include "analyzer/model/steps.h"
 #include "analyzer/session/recover.h"
 #include "shim/api/functions.h"
@@ -66,6 +67,10 @@ static int fill_run(struct gw_model *model, const char *path, const struct gw_mo
     for (size_t i = 0; i < input_count; i++) {
         model->run.finished = model->run.finished && inputs[i].run->complete;
         model->run.still_running = model->run.still_running || inputs[i].run->still_running;
+        if (inputs[i].run->timing_period_ns) {
+            model->run.timed_ns = inputs[i].run->timed_ns;
+            model->run.timing_period_ns = inputs[i].run->timing_period_ns;
+        }
         model->run.windowed = model->run.windowed || inputs[i].run->windowed;
         if (add_problems(&model->run, inputs[i].run->problems)) {
             return -ENOMEM;
@@ -173,6 +178,7 @@ static int find_steps(struct gw_model *model, const struct gw_model_options *opt
                      : gw_steps_by_sequence(model);
     if (!status) {
         gw_drop_unrecorded_steps(model);
+        status = gw_measure_perturbation(model);
     }
     return status == -ENOMEM ? gw_error_set(error, status, "%s: no memory to search its steps", model->run.path)
                              : status;

@@ -21,7 +21,8 @@ struct gw_block_place {
 /* Where a process comes from. */
 struct gw_origin {
     size_t input;
-    uint64_t since_ns; /* its first CUDA call; 0 when that is not known */
+    uint64_t since_ns;      /* its first CUDA call; 0 when that is not known */
+    uint64_t sampled_calls; /* of the own_time record in use */
 };
 
 /* A gpu_node record, and the one of the same launch before it. */
@@ -33,16 +34,16 @@ struct gw_builder {
     struct gw_model *model;
     const struct gw_model_input *inputs;
     size_t input_count;
-    struct gw_map processes;   /* input, pid → process */
-    struct gw_origin *origins; /* of each process */
-    struct gw_map threads;     /* tid, process → thread */
-    struct gw_map tids;        /* tid, input → thread */
-    struct gw_map devices;     /* ordinal, process → device */
-    struct gw_map stream_keys; /* number, device → stream */
-    struct gw_map handles;     /* handle, process → newest version of a stream */
-    struct gw_map functions;   /* handle, process → newest version of a kernel name */
+    struct gw_map processes;     /* input, pid → process */
+    struct gw_origin *origins;   /* of each process */
+    struct gw_map threads;       /* tid, process → thread */
+    struct gw_map tids;          /* tid, input → thread */
+    struct gw_map devices;       /* ordinal, process → device */
+    struct gw_map stream_keys;   /* number, device → stream */
+    struct gw_map handles;       /* handle, process → newest version of a stream */
+    struct gw_map functions;     /* handle, process → newest version of a kernel name */
     struct gw_map communicators; /* handle, process → newest version of a communicator */
-    struct gw_map names;       /* hash of a name, 0 → name */
+    struct gw_map names;         /* hash of a name, 0 → name */
     struct gw_version *versions;
     size_t versions_count, versions_capacity;
     uint16_t
@@ -85,8 +86,8 @@ int gw_builder_intern(struct gw_builder *builder, const char *text, uint32_t *re
 /* Name index of a kernel handle at a time, or GW_NONE. */
 uint32_t gw_builder_name(const struct gw_builder *builder, uint32_t process, uint64_t handle, uint64_t time_ns);
 
-/* The communicator a handle means in the process at a time, made when it was never announced. GW_NONE only when there is
- * no memory. */
+/* The communicator a handle means in the process at a time, made when it was never announced. GW_NONE only when there
+ * is no memory. */
 uint32_t gw_builder_communicator(struct gw_builder *builder, uint32_t process, uint64_t handle, uint64_t time_ns);
 
 /* collectives.c. After the operations: what carried each collective out, and which belong together. */

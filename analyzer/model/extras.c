@@ -63,6 +63,22 @@ static int add_clock(struct gw_builder *builder, size_t input, const uint64_t *w
     return 0;
 }
 
+/* The sums so far: the last of a process, which has the largest, stands. */
+static int add_own_time(struct gw_builder *builder, size_t input, const uint64_t *words)
+{
+    uint32_t index = gw_builder_process(builder, input, (uint32_t)words[GW_ARG_own_time_pid]);
+    if (index == GW_NONE) {
+        return -ENOMEM;
+    }
+    struct gw_process *process = &builder->model->processes[index];
+    uint64_t sampled = words[GW_ARG_own_time_sampled];
+    if (sampled > builder->origins[index].sampled_calls) {
+        builder->origins[index].sampled_calls = sampled;
+        process->own_ns_per_call = (double)words[GW_ARG_own_time_total] / (double)sampled;
+    }
+    return 0;
+}
+
 static int add_losses(struct gw_model *model, const struct gw_records *records)
 {
     for (size_t s = 0; s < records->stream_count; s++) {
@@ -158,6 +174,8 @@ int gw_build_extras(struct gw_builder *builder)
                 status = add_thread_gap(builder, builder->blocks[b].input, record, gw_record_words(block, record));
             } else if (record->type == GW_RECORD_gpu_clock) {
                 status = add_clock(builder, builder->blocks[b].input, gw_record_words(block, record));
+            } else if (record->type == GW_RECORD_own_time) {
+                status = add_own_time(builder, builder->blocks[b].input, gw_record_words(block, record));
             }
             if (status) {
                 return status;

@@ -42,6 +42,7 @@ struct gw_process {
     int32_t rank;                             /* from the environment, -1 when there is none */
     uint32_t visible_devices;                 /* how many it could have used; 0: not known */
     uint32_t op_first, op_count;              /* into gw_model.process_ops: its operations in order of enqueue */
+    double own_ns_per_call;                   /* what the tool's own code took of a call, measured; 0: not known */
 };
 
 struct gw_thread {
@@ -270,15 +271,33 @@ struct gw_run_info {
     char *gpu_timing;                       /* as asked for */
     char *versions_json, *environment_json; /* as in run.json, NULL when unknown */
     int exit_status;
-    bool finished;              /* run.json was completed by the recorder */
-    bool windowed;              /* only what lies in windows was recorded */
-    uint64_t ring_ns;           /* what a flight recorder was asked to keep, else 0 */
-    bool still_running;         /* a snapshot of a program that ran on */
-    uint64_t begin_ns, end_ns;  /* of the trace */
-    int64_t realtime_offset_ns; /* CLOCK_REALTIME − CLOCK_MONOTONIC */
+    bool finished;                       /* run.json was completed by the recorder */
+    bool windowed;                       /* only what lies in windows was recorded */
+    uint64_t timed_ns, timing_period_ns; /* period above 0: the GPU's times were taken in the first part of each */
+    uint64_t ring_ns;                    /* what a flight recorder was asked to keep, else 0 */
+    bool still_running;                  /* a snapshot of a program that ran on */
+    uint64_t begin_ns, end_ns;           /* of the trace */
+    int64_t realtime_offset_ns;          /* CLOCK_REALTIME − CLOCK_MONOTONIC */
     uint64_t discarded_events;
     uint32_t unseen; /* GW_UNSEEN_*; 0 for recordings of our own */
 };
+
+enum gw_perturbation_method {
+    GW_PERTURBATION_UNKNOWN = 0,
+    GW_PERTURBATION_CALLS,  /* the tool's own code in the calls */
+    GW_PERTURBATION_WINDOWS /* that, and steps with GPU timing against steps without */
+};
+
+/* By how much the recording slowed the run, see perturbation.c. */
+struct gw_perturbation {
+    enum gw_perturbation_method method;
+    double percent, plus_minus_percent; /* of the run without it; 0 when not known */
+    double call_ns;                     /* the tool's own code, a call */
+    /* With windows of GPU timing: steps timed throughout, which alone are kept, not at all, and in part. */
+    uint32_t timed_steps, untimed_steps, mixed_steps;
+};
+
+#define GW_PERTURBATION_MUCH_PERCENT 5.0 /* beyond, it is said beside each confirmed verdict */
 
 #define GW_ARRAY(type, name)                                                                                           \
     type *name;                                                                                                        \
@@ -311,6 +330,7 @@ struct gw_model {
     GW_ARRAY(struct gw_coverage, coverages);
     GW_ARRAY(struct gw_step, steps); /* ordered by process, then begin */
     enum gw_timing_backend timing;
+    struct gw_perturbation perturbation;
     const char *steps_method; /* "sequence", "nvtx", "regex"; NULL when no steps were found */
     double steps_confidence;  /* 0…1 */
     double link_gbps;         /* bus bandwidth its links should give, as told by the user; 0: not told */

@@ -38,9 +38,10 @@ struct gw_run_file {
     int64_t realtime_offset_ns;
     uint64_t begin_monotonic_ns, end_monotonic_ns; /* 0 when unknown */
     uint64_t discarded_events;
-    uint64_t trace_bytes; /* of the trace when it was finished, 0 when unknown */
-    uint64_t ring_ns;     /* what a flight recorder was asked to keep, else 0 */
-    bool windowed;        /* only what lies in windows was recorded, apart from events about the program's context */
+    uint64_t trace_bytes;                /* of the trace when it was finished, 0 when unknown */
+    uint64_t timed_ns, timing_period_ns; /* period above 0: the GPU's times were taken in the first part of each */
+    uint64_t ring_ns;                    /* what a flight recorder was asked to keep, else 0 */
+    bool windowed; /* only what lies in windows was recorded, apart from events about the program's context */
     struct gw_run_window *windows; /* in order of time */
     size_t window_count;
     char **functions; /* name by id of the recorded trace, NULL for gaps; NULL array when there is no functions.txt */

@@ -172,6 +172,8 @@ static int fill(struct gw_run_file *run, const json_t *root)
     run->begin_monotonic_ns = number(start, "monotonic_ns");
     run->end_monotonic_ns = number(end, "monotonic_ns");
     run->realtime_offset_ns = (int64_t)(number(start, "realtime_ns") - number(start, "monotonic_ns"));
+    run->timed_ns = number(json_object_get(root, "timing_window"), "on_ns");
+    run->timing_period_ns = number(json_object_get(root, "timing_window"), "period_ns");
     run->ring_ns = number(json_object_get(root, "flight_recorder"), "asked_ns");
     run->discarded_events = number(root, "events_discarded");
     run->trace_bytes = number(root, "trace_bytes");

@@ -132,6 +132,10 @@ json_t *gw_run_info_create(const struct gw_run_settings *settings)
         return NULL;
     if (settings->simgpu_config != NULL)
         json_object_set_new(info, "simgpu_config", any_string(settings->simgpu_config));
+    if (settings->timing_period_ns > 0)
+        json_object_set_new(info, "timing_window",
+                            json_pack("{s:I, s:I}", "on_ns", (json_int_t)settings->timed_ns, "period_ns",
+                                      (json_int_t)settings->timing_period_ns));
     if (settings->windows)
         json_object_set_new(info, "windows", json_array());
     if (settings->rotate_bytes > 0 || settings->rotate_ns > 0)

@@ -11,6 +11,7 @@
 struct gw_run_settings {
     char *const *command; /* program and arguments, NULL at the end */
     const char *gpu_timing;
+    int64_t timed_ns, timing_period_ns; /* period above 0: the GPU's times are taken in the first part of each */
     const char *hash;
     int simulated;
     const char *simgpu_config; /* NULL: none given */

@@ -1,6 +1,7 @@
 #include "analyzer/verdicts/verdicts.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +44,21 @@ static const char *blind_to(const struct gw_model *model, const char *id)
     return NULL;
 }
 
+/* What a recording slows much it also shifts: each saving may be off by as much. */
+static int say_slowed(const struct gw_model *model, struct gw_verdict *verdict)
+{
+    const struct gw_perturbation *cost = &model->perturbation;
+    char *why = NULL;
+    if (cost->percent <= GW_PERTURBATION_MUCH_PERCENT)
+        return 0;
+    if (asprintf(&why, "%s; the recording itself slowed the run by %.0f ± %.0f %%, which may be in it",
+                 verdict->why ? verdict->why : "", cost->percent, cost->plus_minus_percent) < 0)
+        return -ENOMEM;
+    free(verdict->why);
+    verdict->why = why;
+    return 0;
+}
+
 static int judge_suspect(struct gw_judge *judge, const struct suspect *suspect, struct gw_verdict *verdict)
 {
     *verdict = (struct gw_verdict){.id = suspect->id, .suspect = suspect->words, .state = GW_UNKNOWN};
@@ -59,6 +75,8 @@ static int judge_suspect(struct gw_judge *judge, const struct suspect *suspect, 
     }
     if (ret == 0 && verdict->state == GW_CONFIRMED && !verdict->fix && !(verdict->fix = strdup(suspect->fix)))
         ret = -ENOMEM;
+    if (ret == 0 && verdict->state == GW_CONFIRMED)
+        ret = say_slowed(judge->model, verdict);
     return ret;
 }
 

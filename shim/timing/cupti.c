@@ -56,6 +56,8 @@ static void on_call(void *argument, int domain, uint32_t id, const struct gw_cup
     (void)argument, (void)domain, (void)id;
     if (seen->site != GW_CUPTI_ENTER || !call || !call->stream || call->op)
         return;
+    uint64_t measured_at_ns = call->own_ns ? gw_now_ns() : 0;
+
     self->timed = NULL; // one entry a call
     if (now != OPEN) {
         gw_cupti_missed();
@@ -70,6 +72,8 @@ static void on_call(void *argument, int domain, uint32_t id, const struct gw_cup
 
     call->op = operation_of(seen->correlation);
     gw_cupti_entered(call->stream->device, gw_cupti_enter(&entry));
+    if (measured_at_ns)
+        call->own_ns += gw_own_time_since(measured_at_ns);
 }
 
 static void close_at_exit(void)
@@ -79,14 +83,15 @@ static void close_at_exit(void)
     gw_cupti_drain_end(false);
 }
 
-// Asks for callbacks of the driver's functions that put operations on streams. Returns 0 or CUPTI's error.
-static int enable_callbacks(void)
+// Asks, or asks no more, for callbacks of the driver's functions that put operations on streams. Returns 0 or CUPTI's
+// error.
+static int enable_callbacks(const struct gw_cupti *claimed, uint32_t on)
 {
     unsigned found = 0;
 
     for (uint32_t id = 1; id < CALLBACK_IDS_MAX; id++) {
         const char *name = NULL;
-        int error = cupti.cuptiGetCallbackName(GW_CUPTI_DRIVER_API, id, &name);
+        int error = claimed->cuptiGetCallbackName(GW_CUPTI_DRIVER_API, id, &name);
 
         if (error == GW_CUPTI_INVALID_PARAMETER)
             continue; // numbers are not given out without gaps
@@ -95,7 +100,7 @@ static int enable_callbacks(void)
         unsigned function = name ? gw_function_find(name) : GW_FUNCTION_NONE;
         if (function == GW_FUNCTION_NONE || !gw_tracer.info[function].driver_op)
             continue;
-        error = cupti.cuptiEnableCallback(1, cupti.subscriber, GW_CUPTI_DRIVER_API, id);
+        error = claimed->cuptiEnableCallback(on, claimed->subscriber, GW_CUPTI_DRIVER_API, id);
         if (error != GW_CUPTI_SUCCESS)
             return error;
         found++;
@@ -107,6 +112,20 @@ void gw_cupti_disable(const struct gw_cupti *claimed)
 {
     for (size_t i = 0; i < KINDS; i++)
         claimed->cuptiActivityDisable(kinds[i]);
+}
+
+// The callbacks are on only while the kinds are: a call that was entered has a record.
+int gw_cupti_switch(const struct gw_cupti *claimed, bool on)
+{
+    int error = GW_CUPTI_SUCCESS;
+
+    for (size_t i = 0; i < KINDS && on && error == GW_CUPTI_SUCCESS; i++)
+        error = claimed->cuptiActivityEnable(kinds[i]);
+    if (error == GW_CUPTI_SUCCESS)
+        error = enable_callbacks(claimed, on);
+    if (!on)
+        gw_cupti_disable(claimed);
+    return error;
 }
 
 // Claims CUPTI. Returns 0, or CUPTI's error with the function that gave it.
@@ -125,7 +144,7 @@ static int claim(const char **ret_function)
     }
     if (error == GW_CUPTI_SUCCESS) {
         *ret_function = "cuptiEnableCallback";
-        error = enable_callbacks();
+        error = enable_callbacks(&cupti, 1);
     }
     for (size_t i = 0; i < KINDS && error == GW_CUPTI_SUCCESS; i++) {
         *ret_function = "cuptiActivityEnable";

@@ -72,6 +72,8 @@ struct gw_cupti {
 
 // cupti.c: turns the kinds of activity off that it turned on.
 void gw_cupti_disable(const struct gw_cupti *cupti);
+// For windows of timing: turns kinds and callbacks off and on again. Returns 0 or CUPTI's error.
+int gw_cupti_switch(const struct gw_cupti *cupti, bool on);
 
 // cupti_library.c: loads the library that suits the loaded runtime. Returns NULL, or why it cannot be used (static).
 const char *gw_cupti_load(struct gw_cupti *cupti);

@@ -3,6 +3,7 @@
 
 #include "shim/timing/cupti.h"
 #include "shim/timing/cupti_buffers.h"
+#include "shim/timing/window.h"
 #include "shim/timing/worker.h"
 #include "shim/tracer/events.h"
 #include "shim/tracer/tracer.h"
@@ -13,6 +14,8 @@
 #define QUIET_NS 20000000u // at the end: how long nothing must come until what is left is taken to be running
 #define END_MAX_NS 500000000u
 #define FORCED_FLUSHES 3u
+#define WINDOW_LEAD_NS 3000000u
+#define WINDOW_REST_NS 200000000u
 #define DEVICES_MAX 64u
 
 static struct gw_worker worker = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -28,6 +31,7 @@ static struct gw_cupti_counts counts;
 static uint64_t clock_told_ns, dropped;
 static int read_error;
 static const char *read_error_of;
+static bool is_on = true;
 
 void gw_cupti_entered(uint32_t device, bool kept)
 {
@@ -141,6 +145,23 @@ static void drain_last(void)
         note_error(cupti->cuptiUnsubscribe(cupti->subscriber), "cuptiUnsubscribe");
 }
 
+// Keeps CUPTI on in windows of timing, and a little before, and off when nothing is left of them or has been for long.
+// Returns for how long nothing of that is to be done. Not under the lock: CUPTI's callbacks take it.
+static uint64_t keep_to_window(void)
+{
+    static uint64_t off_since_ns;
+    uint64_t change_ns, lead_change_ns, now_ns = gw_now_ns();
+    bool on = gw_window_at(now_ns, &change_ns);
+
+    on |= gw_window_at(now_ns + WINDOW_LEAD_NS, &lead_change_ns);
+    off_since_ns = on ? 0 : off_since_ns ? off_since_ns : now_ns;
+    if (on != is_on && (on || all_seen() || now_ns - off_since_ns > WINDOW_REST_NS)) {
+        note_error(gw_cupti_switch(cupti, on), "cuptiActivityEnable");
+        is_on = on;
+    }
+    return lead_change_ns < change_ns ? lead_change_ns : change_ns;
+}
+
 static void *work(void *unused)
 {
     bool came = false;
@@ -149,15 +170,24 @@ static void *work(void *unused)
     gw_worker_enter();
     pthread_mutex_lock(&worker.lock);
     while (!stopping) {
+        uint64_t change_ns = UINT64_MAX;
+
+        if (gw_window_is_set()) {
+            pthread_mutex_unlock(&worker.lock);
+            change_ns = keep_to_window();
+            pthread_mutex_lock(&worker.lock);
+        }
         // More may follow what came (the nodes of a graph); else there is nothing to do until a call is entered.
-        if (!asked && all_seen() && !came) {
+        if (!asked && !stopping && all_seen() && !came) {
             __atomic_store_n(&worker.sleeping, true, __ATOMIC_SEQ_CST);
             if (all_seen())
-                pthread_cond_wait(&worker.wake, &worker.lock);
+                gw_worker_wait(&worker, &worker.wake, change_ns);
             __atomic_store_n(&worker.sleeping, false, __ATOMIC_SEQ_CST);
+            if (all_seen() && !asked)
+                continue;
         }
         if (!asked && !stopping)
-            gw_worker_wait(&worker, &worker.wake, FLUSH_NS);
+            gw_worker_wait(&worker, &worker.wake, change_ns < FLUSH_NS ? change_ns : FLUSH_NS);
         asked = false;
         if (stopping)
             break;

@@ -43,6 +43,10 @@ void gw_worker_enter(void)
 
 void gw_worker_wait(struct gw_worker *worker, pthread_cond_t *condition, uint64_t ns)
 {
+    if (ns == UINT64_MAX) {
+        pthread_cond_wait(condition, &worker->lock);
+        return;
+    }
     uint64_t until = gw_now_ns() + ns;
     struct timespec at = {.tv_sec = (time_t)(until / 1000000000u), .tv_nsec = (long)(until % 1000000000u)};
 

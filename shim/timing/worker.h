@@ -23,7 +23,7 @@ bool gw_worker_start(struct gw_worker *worker, void *(*body)(void *));
 // First in `body`.
 void gw_worker_enter(void);
 
-// Called with the lock held: waits for one of the two conditions, at most that long.
+// Called with the lock held: waits for one of the two conditions, at most that long; UINT64_MAX: for ever.
 void gw_worker_wait(struct gw_worker *worker, pthread_cond_t *condition, uint64_t ns);
 
 // Wakes the thread if it sleeps. Any thread, without the lock; costs a load when it does not.

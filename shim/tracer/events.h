@@ -183,6 +183,13 @@ LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, thread, LTTNG_UST_TP_ARGS(uint32_t, pid, 
                                                    lttng_ust_field_integer(uint32_t, tid, tid)
                                                        lttng_ust_field_string(name, name)))
 
+/* What the tool's own code took in the calls that were measured so far: how many, and the sum of their ns. */
+LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, own_time,
+                           LTTNG_UST_TP_ARGS(uint32_t, pid, uint64_t, sampled, uint64_t, total),
+                           LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(uint32_t, pid, pid)
+                                                   lttng_ust_field_integer(uint64_t, sampled, sampled)
+                                                       lttng_ust_field_integer(uint64_t, total, total)))
+
 /* Once a device and process, when it is first used. shape: multiprocessors | compute capability << 32
  * (major*10+minor) | visible devices << 48 (0: not known). */
 LTTNG_UST_TRACEPOINT_EVENT(

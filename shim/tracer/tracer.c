@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "shim/timing/timing.h"
+#include "shim/timing/window.h"
 #include "shim/tracer/driver.h"
 #include "shim/tracer/events.h"
 #include "shim/tracer/nvtx.h"
@@ -98,7 +99,7 @@ static void begin_operation(struct gw_thread *thread, struct gw_call *call, cons
     if (!place_operation(thread, call, info, words))
         return;
     const struct gw_timing_ops *timing = __atomic_load_n(&gw_tracer.timing, __ATOMIC_ACQUIRE);
-    if (timing && call->stream) {
+    if (timing && call->stream && gw_window_is_on()) {
         thread->timed = call;
         call->op = timing->before(call->stream);
     }
@@ -132,6 +133,14 @@ static bool enter(struct gw_thread *thread)
     return true;
 }
 
+static inline bool is_measured(struct gw_thread *thread)
+{
+    if (__builtin_expect(++thread->own_time < GW_OWN_TIME_EVERY, 1))
+        return false;
+    thread->own_time = 0;
+    return true;
+}
+
 bool gw_call_begin(struct gw_thread *thread, struct gw_call *call, unsigned function, const uint64_t *words)
 {
     const struct gw_info *info = &gw_tracer.info[function];
@@ -141,6 +150,7 @@ bool gw_call_begin(struct gw_thread *thread, struct gw_call *call, unsigned func
         return false;
     thread->busy = 1;
     saved_errno = errno;
+    uint64_t measured_at_ns = is_measured(thread) ? gw_now_ns() : 0;
     // The thread may be cancelled in the program's call, not in what the tool does round it.
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     if (__builtin_expect(thread->generation != gw_tracer.generation, 0) && !enter(thread)) {
@@ -183,6 +193,7 @@ bool gw_call_begin(struct gw_thread *thread, struct gw_call *call, unsigned func
         }
     }
     call->begin_ns = now;
+    call->own_ns = measured_at_ns ? gw_own_time_since(measured_at_ns) : 0;
     pthread_setcancelstate(cancel_state, NULL);
     errno = saved_errno;
     thread->busy = 0;
@@ -253,6 +264,7 @@ void gw_call_end(struct gw_thread *thread, struct gw_call *call, const uint64_t 
         return;
     }
     thread->busy = 1;
+    uint64_t measured_at_ns = call->own_ns ? gw_now_ns() : 0;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     thread->timed = NULL;
     if (__builtin_expect(info->action != GW_ACTION_NONE, 0))
@@ -280,6 +292,8 @@ void gw_call_end(struct gw_thread *thread, struct gw_call *call, const uint64_t 
         }
         thread->last_ticks = gw_ticks();
     }
+    if (measured_at_ns)
+        gw_own_time_add(call->own_ns + gw_own_time_since(measured_at_ns));
     pthread_setcancelstate(cancel_state, NULL);
     errno = saved_errno;
     thread->busy = 0;
@@ -382,6 +396,8 @@ const struct gw_sink *gw_tracer_start(const struct gw_host *host)
     gw_tracer.generation = 1;
     gw_tracer.base_ns = gw_now_ns();
     gw_tracer.base_ticks = gw_ticks();
+    gw_own_time_init();
+    gw_window_init(getenv("GPUWITNESS_TIMING_WINDOW"));
     gw_tracer.gap_threshold_ns = 1000 * number_from_environment("GPUWITNESS_GAP_US", 20);
     gw_tracer.hash = !hash || strcmp(hash, "sample") == 0 ? GW_HASH_SAMPLE
                      : strcmp(hash, "full") == 0          ? GW_HASH_FULL

@@ -99,6 +99,13 @@ void gw_thread_enter(struct gw_thread *thread);
 void gw_thread_gap(struct gw_thread *thread, uint64_t now_ns);
 void gw_thread_read_cpu(struct gw_thread *thread, uint64_t now_ns);
 
+// own_time.c. Once at the start; the time since begin_ns, at least 1, without what reading the clock takes; a measured
+// call's sum.
+#define GW_OWN_TIME_EVERY 61u // a prime, so that it does not keep step with the program
+void gw_own_time_init(void);
+uint32_t gw_own_time_since(uint64_t begin_ns);
+void gw_own_time_add(uint32_t own_ns);
+
 // process.c: the process event and what was seen of libraries and routes.
 void gw_process_enter(void);
 void gw_process_notes(struct gw_thread *thread);

@@ -8,7 +8,7 @@ import re
 import sys
 
 # About what stays, but written again and again.
-REPEATED = {"gpu_clock"}
+REPEATED = {"gpu_clock", "own_time"}
 
 events = pathlib.Path(sys.argv[1]).read_text()
 announced = set(re.findall(r"EVENT\(\s*gpuwitness, (\w+),\s*LTTNG_UST_TP_ARGS\(uint32_t, pid,", events)) - REPEATED

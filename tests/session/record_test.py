@@ -82,6 +82,9 @@ class CommandLine(Recorded):
         self.assertIn("no program", self.complaint("record"))
         self.assertIn("no program", self.complaint("record", "--"))
         self.assertIn("no 'maybe'", self.complaint("record", "--gpu-timing=maybe", "true"))
+        for window in ("", "1s", "1s/", "/1s", "1s/1s", "2s/1s", "0s/1s", "1ms/1s", "x/1s"):
+            self.assertIn("is not ON/PERIOD", self.complaint("record", f"--timing-window={window}", "true"))
+        self.assertIn("which is off", self.complaint("record", "--timing-window=1s/2s", "--gpu-timing=off", "true"))
         for size in ("", "0", "1K", "x", "1X", "1MM", "-1", "99999999999999999999"):
             self.assertIn("buffer size", self.complaint("record", f"--buffer-size={size}", "true"))
 
