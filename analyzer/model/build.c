@@ -82,35 +82,6 @@ static int fill_run(struct gw_model *model, const char *path, const struct gw_mo
     return model->run.path && model->run.command && model->run.device_kind ? 0 : -ENOMEM;
 }
 
-static int list_blocks(struct gw_builder *builder)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < builder->input_count; i++) {
-        for (size_t s = 0; s < builder->inputs[i].records->stream_count; s++) {
-            count += builder->inputs[i].records->streams[s].block_count;
-        }
-    }
-    /* A reference is block << 16 | place, with its highest bit for calls that did not end. */
-    if (count >= 32768) {
-        return gw_error_set(builder->error, -EFBIG,
-                            "the run has more events than this version can hold; record a shorter one");
-    }
-    builder->blocks = malloc((count + 1) * sizeof(*builder->blocks));
-    if (!builder->blocks) {
-        return -ENOMEM;
-    }
-    for (size_t i = 0; i < builder->input_count; i++) {
-        for (size_t s = 0; s < builder->inputs[i].records->stream_count; s++) {
-            const struct gw_record_stream *stream = &builder->inputs[i].records->streams[s];
-            for (size_t b = 0; b < stream->block_count; b++) {
-                builder->blocks[builder->blocks_count++] =
-                    (struct gw_block_place){.block = stream->blocks[b], .input = i};
-            }
-        }
-    }
-    return 0;
-}
-
 /* The recorded function numbers are those of the shim that recorded; names lead to this build's. */
 static int map_functions(struct gw_builder *builder)
 {
@@ -144,10 +115,10 @@ static int build(const char *path, const struct gw_model_input *inputs, size_t i
                  struct gw_error *error)
 {
     struct gw_builder builder = {.inputs = inputs, .input_count = input_count, .error = error};
-    int (*const parts[])(struct gw_builder *) = {list_blocks,     map_functions,        gw_build_context,
-                                                 gw_build_ranges, gw_build_timings,     gw_build_nodes,
-                                                 gw_build_calls,  gw_build_op_lists,    gw_build_extras,
-                                                 gw_build_floor,  gw_build_collectives, gw_build_unrecorded};
+    int (*const parts[])(struct gw_builder *) = {gw_build_sources, map_functions,        gw_build_context,
+                                                 gw_build_ranges,  gw_build_timings,     gw_build_nodes,
+                                                 gw_build_calls,   gw_build_op_lists,    gw_build_extras,
+                                                 gw_build_floor,   gw_build_collectives, gw_build_unrecorded};
     int status = -ENOMEM;
     builder.model = calloc(1, sizeof(*builder.model));
     if (!builder.model) {

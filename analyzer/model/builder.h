@@ -4,6 +4,7 @@
 
 #include "analyzer/model/build.h"
 #include "analyzer/model/map.h"
+#include "analyzer/model/sources.h"
 
 /* What a handle means from a time on; a handle that is reused has several, newest first. */
 struct gw_version {
@@ -15,7 +16,7 @@ struct gw_version {
 
 struct gw_block_place {
     const struct gw_record_block *block;
-    size_t input;
+    uint32_t source; /* index */
 };
 
 /* Where a process comes from. */
@@ -48,7 +49,10 @@ struct gw_builder {
     size_t versions_count, versions_capacity;
     uint16_t
         *function_ids; /* per input, 65536 each: row of this build's table for a recorded id; NULL: they are the same */
-    struct gw_block_place *blocks; /* every block of every input */
+    struct gw_source *sources; /* every stream of every input, and the unfinished calls */
+    size_t sources_count;
+    struct gw_record_stream *unfinished; /* by input: calls that never ended, made from their begins */
+    struct gw_block_place *blocks;       /* every block of every source */
     size_t blocks_count;
     struct gw_map timings; /* call id, process << 8 | op index → reference to its gpu_op record; taken ones: GW_NONE */
     size_t timings_left;   /* not taken */
@@ -128,6 +132,19 @@ int gw_build_op_lists(struct gw_builder *builder);
 
 /* Ordinal of the device that timed the operation of the call's record, or GW_NONE. */
 uint32_t gw_builder_op_device(const struct gw_builder *builder, uint32_t process, const struct gw_record *record);
+
+/* The source that a record is of, by the record's reference. */
+static inline const struct gw_source *gw_builder_source(const struct gw_builder *builder, uint32_t reference)
+{
+    return &builder->sources[builder->blocks[reference >> 16].source];
+}
+
+/* Words of a record, by its reference. */
+static inline const uint64_t *gw_builder_words(const struct gw_builder *builder, uint32_t reference)
+{
+    const struct gw_record_block *block = builder->blocks[reference >> 16].block;
+    return gw_record_words(block, &block->records[reference & 0xffffu]);
+}
 
 /* A record by its reference: block << 16 | place in the block. */
 static inline const struct gw_record *gw_builder_record(const struct gw_builder *builder, uint32_t reference)

@@ -3,42 +3,37 @@
 #include <string.h>
 
 #include "analyzer/model/builder.h"
-#include "analyzer/model/radix.h"
 
-#define UNFINISHED 0x80000000u /* in a reference: index into unfinished instead of a record */
+/* The thread of a tid, as it was found last; one slot for each of the tid's lowest bits. */
+#define CACHED_THREADS 64u
 
-struct unfinished {
-    struct gw_record record;
+struct cached_thread {
+    uint32_t pid, tid, thread;
     size_t input;
 };
 
 struct gathering {
     struct gw_builder *builder;
-    struct gw_sort_item *items; /* key begin, value reference, extra depth */
-    size_t count;
-    struct unfinished *unfinished;
-    size_t unfinished_count;
     struct gw_map begins; /* call id, site without flags → 0: entered, 1: ended, too */
     uint32_t *last_outer; /* of each thread: index of its latest call of depth 1 */
-    uint32_t cached_pid, cached_tid, cached_thread;
-    size_t cached_input;
+    struct cached_thread cached[CACHED_THREADS];
+    struct gw_call_merge merge;
 };
 
-static uint64_t place_key(const struct gw_builder *builder, size_t block, const struct gw_record *record)
+static uint64_t place_key(size_t input, const struct gw_record *record)
 {
-    return (uint64_t)builder->blocks[block].input << 32 | GW_SITE_PID(record->site);
+    return (uint64_t)input << 32 | GW_SITE_PID(record->site);
 }
 
-static int count_calls(struct gathering *self)
+/* Makes room for details; *ret_calls: the most there can be. */
+static int count_calls(struct gathering *self, size_t *ret_calls)
 {
     size_t counts[GW_RECORD_COUNT] = {0};
     const struct gw_builder *builder = self->builder;
     struct gw_model *model = builder->model;
-    for (size_t i = 0; i < builder->input_count; i++) {
-        for (size_t s = 0; s < builder->inputs[i].records->stream_count; s++) {
-            for (size_t t = 0; t < GW_RECORD_COUNT; t++) {
-                counts[t] += builder->inputs[i].records->streams[s].counts[t];
-            }
+    for (size_t s = 0; s < builder->sources_count; s++) {
+        for (size_t t = 0; t < GW_RECORD_COUNT; t++) {
+            counts[t] += builder->sources[s].stream->counts[t];
         }
     }
     size_t most = counts[GW_RECORD_call_begin];
@@ -48,8 +43,7 @@ static int count_calls(struct gathering *self)
     if (most >= GW_NONE) {
         return gw_error_set(builder->error, -EFBIG, "the run has more than 4294967294 calls; record a shorter one");
     }
-    self->items = malloc((most + 1) * sizeof(*self->items));
-    self->unfinished = calloc(counts[GW_RECORD_call_begin] + 1, sizeof(*self->unfinished));
+    *ret_calls = most;
     model->launches = malloc((counts[GW_RECORD_launch] + 1) * sizeof(*model->launches));
     model->copies = malloc((counts[GW_RECORD_copy] + 1) * sizeof(*model->copies));
     model->memsets = malloc((counts[GW_RECORD_memset] + 1) * sizeof(*model->memsets));
@@ -58,8 +52,8 @@ static int count_calls(struct gathering *self)
     model->modules = malloc((counts[GW_RECORD_module] + 1) * sizeof(*model->modules));
     model->graphs = malloc((counts[GW_RECORD_graph] + 1) * sizeof(*model->graphs));
     model->collectives = malloc((counts[GW_RECORD_comm] + 1) * sizeof(*model->collectives));
-    return self->items && self->unfinished && model->launches && model->copies && model->memsets && model->memories &&
-                   model->orders && model->modules && model->graphs && model->collectives
+    return model->launches && model->copies && model->memsets && model->memories && model->orders && model->modules &&
+                   model->graphs && model->collectives
                ? 0
                : -ENOMEM;
 }
@@ -67,13 +61,13 @@ static int count_calls(struct gathering *self)
 static int collect_begins(struct gathering *self)
 {
     const struct gw_builder *builder = self->builder;
-    for (size_t b = 0; b < builder->blocks_count; b++) {
-        const struct gw_record_block *block = builder->blocks[b].block;
-        for (uint32_t i = 0; i < block->count; i++) {
-            const struct gw_record *record = &block->records[i];
+    for (size_t s = 0; s < builder->sources_count; s++) {
+        const struct gw_source *source = &builder->sources[s];
+        for (size_t i = 0; i < source->others_count; i++) {
+            const struct gw_record *record = gw_builder_record(builder, source->others[i]);
             if (record->type == GW_RECORD_call_begin &&
-                !gw_map_find(&self->begins, record->call, place_key(builder, b, record)) &&
-                gw_map_insert(&self->begins, record->call, place_key(builder, b, record), 0)) {
+                !gw_map_find(&self->begins, record->call, place_key(source->input, record)) &&
+                gw_map_insert(&self->begins, record->call, place_key(source->input, record), 0)) {
                 return -ENOMEM;
             }
         }
@@ -81,82 +75,62 @@ static int collect_begins(struct gathering *self)
     return 0;
 }
 
-/* Fills items with every call that ended, and counts operations. Marks the begins whose call ended. */
-static size_t collect_ends(struct gathering *self)
+/* Marks the begins whose call ended. */
+static void match_ends(struct gathering *self)
 {
     const struct gw_builder *builder = self->builder;
-    size_t ops = 0;
-    for (size_t b = 0; b < builder->blocks_count; b++) {
-        const struct gw_record_block *block = builder->blocks[b].block;
-        for (uint32_t i = 0; i < block->count; i++) {
-            const struct gw_record *record = &block->records[i];
-            if (record->type >= GW_RECORD_call_begin) {
+    for (size_t s = 0; s < builder->sources_count; s++) {
+        const struct gw_source *source = &builder->sources[s];
+        size_t left = source->announced;
+        for (size_t i = 0; i < source->calls_count && left; i++) {
+            const struct gw_record *record = gw_builder_record(builder, source->calls[i]);
+            if (!(GW_SITE_FLAGS(record->site) & GW_SITE_HAS_BEGIN)) {
                 continue;
             }
-            self->items[self->count++] = (struct gw_sort_item){
-                .key = record->begin_ns, .value = (uint32_t)(b << 16 | i), .extra = GW_SITE_DEPTH(record->site)};
-            uint8_t flags = GW_SITE_FLAGS(record->site);
-            ops += (flags & GW_SITE_OP_INDEX) && !(flags & GW_SITE_CAPTURED);
-            if (flags & GW_SITE_HAS_BEGIN) {
-                uint32_t *begin = gw_map_find(&self->begins, record->call, place_key(builder, b, record));
-                if (begin) {
-                    *begin = 1;
-                }
+            left--;
+            uint32_t *begin = gw_map_find(&self->begins, record->call, place_key(source->input, record));
+            if (begin) {
+                *begin = 1;
             }
         }
     }
-    return ops;
 }
 
-static void collect_unfinished(struct gathering *self)
+static int collect_unfinished(struct gathering *self)
 {
-    const struct gw_builder *builder = self->builder;
-    for (size_t b = 0; b < builder->blocks_count && self->begins.count; b++) {
-        const struct gw_record_block *block = builder->blocks[b].block;
-        for (uint32_t i = 0; i < block->count; i++) {
-            const struct gw_record *record = &block->records[i];
+    struct gw_builder *builder = self->builder;
+    int status = 0;
+    for (size_t s = 0; s < builder->sources_count && self->begins.count && !status; s++) {
+        const struct gw_source *source = &builder->sources[s];
+        for (size_t i = 0; i < source->others_count && !status; i++) {
+            const struct gw_record *record = gw_builder_record(builder, source->others[i]);
             uint32_t *begin = record->type == GW_RECORD_call_begin
-                                  ? gw_map_find(&self->begins, record->call, place_key(builder, b, record))
+                                  ? gw_map_find(&self->begins, record->call, place_key(source->input, record))
                                   : NULL;
             if (!begin || *begin) {
                 continue;
             }
             *begin = 1;
-            struct unfinished *unfinished = &self->unfinished[self->unfinished_count];
-            *unfinished = (struct unfinished){.record = *record, .input = builder->blocks[b].input};
-            unfinished->record.begin_ns = record->time_ns;
-            unfinished->record.type = GW_RECORD_call;
-            self->items[self->count++] = (struct gw_sort_item){.key = record->time_ns,
-                                                               .value = UNFINISHED | (uint32_t)self->unfinished_count,
-                                                               .extra = GW_SITE_DEPTH(record->site)};
-            self->unfinished_count++;
+            struct gw_record call = *record;
+            call.begin_ns = record->time_ns;
+            call.type = GW_RECORD_call;
+            status = gw_record_stream_append(&builder->unfinished[source->input], &call, NULL, 0);
         }
     }
-}
-
-/* Among calls entered in the same nanosecond the outer one comes first. */
-static void outer_first(struct gw_sort_item *items, size_t count)
-{
-    for (size_t i = 1; i < count; i++) {
-        struct gw_sort_item item = items[i];
-        size_t at = i;
-        for (; at > 0 && items[at - 1].key == item.key && items[at - 1].extra > item.extra; at--) {
-            items[at] = items[at - 1];
-        }
-        items[at] = item;
+    for (size_t i = 0; i < builder->input_count && !status; i++) {
+        status = gw_builder_add_unfinished(builder, i);
     }
+    return status;
 }
 
 static uint32_t thread_of(struct gathering *self, size_t input, const struct gw_record *record)
 {
     uint32_t pid = GW_SITE_PID(record->site), tid = GW_CALL_TID(record->call);
-    if (self->cached_thread == GW_NONE || pid != self->cached_pid || tid != self->cached_tid ||
-        input != self->cached_input) {
+    struct cached_thread *cached = &self->cached[tid % CACHED_THREADS];
+    if (cached->thread == GW_NONE || pid != cached->pid || tid != cached->tid || input != cached->input) {
         size_t before = self->builder->model->threads_count;
-        self->cached_thread = gw_builder_thread(self->builder, input, pid, tid);
-        self->cached_pid = pid;
-        self->cached_tid = tid;
-        self->cached_input = input;
+        uint32_t thread = gw_builder_thread(self->builder, input, pid, tid);
+        *cached = (struct cached_thread){.pid = pid, .tid = tid, .thread = thread, .input = input};
         size_t after = self->builder->model->threads_count;
         if (after != before) {
             uint32_t *grown = realloc(self->last_outer, after * sizeof(*grown));
@@ -167,7 +141,7 @@ static uint32_t thread_of(struct gathering *self, size_t input, const struct gw_
             grown[after - 1] = GW_NONE;
         }
     }
-    return self->cached_thread;
+    return cached->thread;
 }
 
 /* Stores the arguments of the call and returns the index of its detail; *ret_kind says in which array. */
@@ -289,13 +263,12 @@ static int gather(struct gathering *self)
 {
     struct gw_builder *builder = self->builder;
     struct gw_model *model = builder->model;
-    for (size_t k = 0; k < self->count; k++) {
-        uint32_t reference = self->items[k].value;
-        bool unfinished = reference & UNFINISHED;
-        const struct unfinished *open = &self->unfinished[reference & ~UNFINISHED];
-        const struct gw_record *record = unfinished ? &open->record : gw_builder_record(builder, reference);
-        const struct gw_record_block *block = unfinished ? NULL : builder->blocks[reference >> 16].block;
-        size_t input = unfinished ? open->input : builder->blocks[reference >> 16].input;
+    uint32_t reference;
+    for (size_t k = 0; gw_call_merge_next(&self->merge, &reference); k++) {
+        const struct gw_source *source = gw_builder_source(builder, reference);
+        const struct gw_record *record = gw_builder_record(builder, reference);
+        size_t input = source->input;
+        bool unfinished = source->unfinished;
         uint32_t thread = thread_of(self, input, record);
         if (thread == GW_NONE) {
             return -ENOMEM;
@@ -313,11 +286,12 @@ static int gather(struct gathering *self)
             .depth = GW_SITE_DEPTH(record->site),
             .flags = (unfinished ? GW_CALL_NO_END : 0) | (site_flags & GW_SITE_CAPTURED ? GW_CALL_CAPTURED : 0),
         };
-        call->detail =
-            unfinished ? GW_NONE : add_detail(self, process, record, gw_record_words(block, record), &detail_kind);
+        call->detail = unfinished
+                           ? GW_NONE
+                           : add_detail(self, process, record, gw_builder_words(builder, reference), &detail_kind);
         call->detail_kind = detail_kind & 0xfu;
         if (!unfinished && (site_flags & GW_SITE_HAS_BEGIN) &&
-            !gw_map_find(&self->begins, record->call, (uint64_t)input << 32 | GW_SITE_PID(record->site))) {
+            !gw_map_find(&self->begins, record->call, place_key(input, record))) {
             call->flags |= GW_CALL_NO_BEGIN;
         }
         uint32_t *outer = &self->last_outer[thread];
@@ -382,23 +356,31 @@ static void close_lost_ends(struct gw_model *model)
 int gw_build_calls(struct gw_builder *builder)
 {
     struct gw_model *model = builder->model;
-    struct gathering self = {.builder = builder, .cached_thread = GW_NONE};
-    int status = count_calls(&self);
+    struct gathering self = {.builder = builder};
+    size_t call_capacity = 0, op_capacity = builder->timings.count + builder->node_links_count;
+    for (size_t i = 0; i < CACHED_THREADS; i++) {
+        self.cached[i].thread = GW_NONE;
+    }
+    int status = count_calls(&self, &call_capacity);
     if (!status) {
         status = collect_begins(&self);
     }
     if (status) {
         goto end;
     }
-    size_t op_count = collect_ends(&self);
-    collect_unfinished(&self);
-    status = gw_radix_sort(self.items, self.count);
+    match_ends(&self);
+    status = collect_unfinished(&self);
+    if (!status) {
+        status = gw_call_merge_init(&self.merge, builder);
+    }
     if (status) {
         goto end;
     }
-    outer_first(self.items, self.count);
-    model->calls = malloc((self.count + 1) * sizeof(*model->calls));
-    model->ops = malloc((op_count + builder->timings.count + builder->node_links_count + 1) * sizeof(*model->ops));
+    for (size_t s = 0; s < builder->sources_count; s++) {
+        op_capacity += builder->sources[s].unfinished ? 0 : builder->sources[s].enqueued;
+    }
+    model->calls = malloc((call_capacity + 1) * sizeof(*model->calls));
+    model->ops = malloc((op_capacity + 1) * sizeof(*model->ops));
     self.last_outer = malloc((model->threads_count + 1) * sizeof(*self.last_outer));
     if (!model->calls || !model->ops || !self.last_outer) {
         status = -ENOMEM;
@@ -415,8 +397,7 @@ int gw_build_calls(struct gw_builder *builder)
         close_lost_ends(model);
     }
 end:
-    free(self.items);
-    free(self.unfinished);
+    gw_call_merge_clear(&self.merge);
     free(self.last_outer);
     gw_map_clear(&self.begins);
     return status;

@@ -383,28 +383,25 @@ static bool is_context(uint8_t type)
            type == GW_RECORD_communicator;
 }
 
-static int collect(const struct gw_records *records, struct context_event **ret_events, size_t *ret_count)
+static int collect(const struct gw_builder *builder, size_t input, struct context_event **ret_events, size_t *ret_count)
 {
     struct context_event *events = NULL;
     size_t count = 0;
-    for (size_t s = 0; s < records->stream_count; s++) {
-        const struct gw_record_stream *stream = &records->streams[s];
-        for (size_t b = 0; b < stream->block_count; b++) {
-            const struct gw_record_block *block = stream->blocks[b];
-            for (uint32_t i = 0; i < block->count; i++) {
-                const struct gw_record *record = &block->records[i];
-                if (!is_context(record->type)) {
-                    continue;
-                }
-                if (GW_GROW(events, count)) {
-                    free(events);
-                    return -ENOMEM;
-                }
-                events[count++] = (struct context_event){.time_ns = record->time_ns,
-                                                         .stream = stream,
-                                                         .words = gw_record_words(block, record),
-                                                         .type = record->type};
+    for (size_t s = 0; s < builder->sources_count; s++) {
+        const struct gw_source *source = &builder->sources[s];
+        for (size_t i = 0; i < source->others_count && source->input == input; i++) {
+            const struct gw_record *record = gw_builder_record(builder, source->others[i]);
+            if (!is_context(record->type)) {
+                continue;
             }
+            if (GW_GROW(events, count)) {
+                free(events);
+                return -ENOMEM;
+            }
+            events[count++] = (struct context_event){.time_ns = record->time_ns,
+                                                     .stream = source->stream,
+                                                     .words = gw_builder_words(builder, source->others[i]),
+                                                     .type = record->type};
         }
     }
     *ret_events = events;
@@ -424,7 +421,7 @@ int gw_build_context(struct gw_builder *builder)
     for (size_t input = 0; input < builder->input_count && !status; input++) {
         struct context_event *events = NULL;
         size_t count = 0;
-        status = collect(builder->inputs[input].records, &events, &count);
+        status = collect(builder, input, &events, &count);
         if (!status && count) {
             qsort(events, count, sizeof(*events), by_time);
         }
@@ -447,6 +444,7 @@ void gw_builder_clear(struct gw_builder *builder)
     free(builder->origins);
     free(builder->versions);
     free(builder->node_links);
+    gw_sources_clear(builder);
     free(builder->blocks);
     free(builder->function_ids);
 }

@@ -165,17 +165,17 @@ static void note_timing(struct gw_model *model)
 int gw_build_extras(struct gw_builder *builder)
 {
     struct gw_model *model = builder->model;
-    for (size_t b = 0; b < builder->blocks_count; b++) {
-        const struct gw_record_block *block = builder->blocks[b].block;
-        for (uint32_t i = 0; i < block->count; i++) {
-            const struct gw_record *record = &block->records[i];
+    for (size_t s = 0; s < builder->sources_count; s++) {
+        const struct gw_source *source = &builder->sources[s];
+        for (size_t i = 0; i < source->others_count; i++) {
+            const struct gw_record *record = gw_builder_record(builder, source->others[i]);
             int status = 0;
             if (record->type == GW_RECORD_thread_gap) {
-                status = add_thread_gap(builder, builder->blocks[b].input, record, gw_record_words(block, record));
+                status = add_thread_gap(builder, source->input, record, gw_builder_words(builder, source->others[i]));
             } else if (record->type == GW_RECORD_gpu_clock) {
-                status = add_clock(builder, builder->blocks[b].input, gw_record_words(block, record));
+                status = add_clock(builder, source->input, gw_builder_words(builder, source->others[i]));
             } else if (record->type == GW_RECORD_own_time) {
-                status = add_own_time(builder, builder->blocks[b].input, gw_record_words(block, record));
+                status = add_own_time(builder, source->input, gw_builder_words(builder, source->others[i]));
             }
             if (status) {
                 return status;

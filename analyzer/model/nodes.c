@@ -19,14 +19,14 @@ int gw_build_nodes(struct gw_builder *builder)
     if (!builder->node_links) {
         return -ENOMEM;
     }
-    for (size_t b = 0; b < builder->blocks_count; b++) {
-        const struct gw_record_block *block = builder->blocks[b].block;
-        for (uint32_t i = 0; i < block->count; i++) {
-            const struct gw_record *record = &block->records[i];
+    for (size_t s = 0; s < builder->sources_count; s++) {
+        const struct gw_source *source = &builder->sources[s];
+        for (size_t i = 0; i < source->others_count; i++) {
+            const struct gw_record *record = gw_builder_record(builder, source->others[i]);
             if (record->type != GW_RECORD_gpu_node) {
                 continue;
             }
-            uint32_t process = gw_builder_process(builder, builder->blocks[b].input, GW_WHERE_PID(record->site));
+            uint32_t process = gw_builder_process(builder, source->input, GW_WHERE_PID(record->site));
             if (process == GW_NONE) {
                 return -ENOMEM;
             }
@@ -34,7 +34,7 @@ int gw_build_nodes(struct gw_builder *builder)
             uint32_t *last = gw_map_find(&builder->nodes, record->call, key);
             uint32_t added = (uint32_t)builder->node_links_count++;
             builder->node_links[added] =
-                (struct gw_node_link){.reference = (uint32_t)(b << 16 | i), .before = last ? *last : GW_NONE};
+                (struct gw_node_link){.reference = source->others[i], .before = last ? *last : GW_NONE};
             if (last) {
                 *last = added;
             } else if (gw_map_insert(&builder->nodes, record->call, key, added)) {
@@ -85,7 +85,7 @@ size_t gw_builder_add_nodes(struct gw_builder *builder, const struct gw_op *laun
     for (uint32_t at = last ? *last : GW_NONE; at != GW_NONE; at = builder->node_links[at].before) {
         uint32_t reference = builder->node_links[at].reference;
         const struct gw_record *record = gw_builder_record(builder, reference);
-        const uint64_t *words = gw_record_words(builder->blocks[reference >> 16].block, record);
+        const uint64_t *words = gw_builder_words(builder, reference);
         struct gw_op op = *launch;
         op.start_ns = record->begin_ns;
         op.end_ns = words[GW_ARG_gpu_node_end];

@@ -12,17 +12,14 @@ static uint64_t timing_key(uint32_t process, uint8_t op_index)
 
 int gw_build_timings(struct gw_builder *builder)
 {
-    for (size_t b = 0; b < builder->blocks_count; b++) {
-        const struct gw_record_block *block = builder->blocks[b].block;
-        for (uint32_t i = 0; i < block->count; i++) {
-            const struct gw_record *record = &block->records[i];
-            if (record->type != GW_RECORD_gpu_op) {
-                continue;
-            }
-            uint32_t process = gw_builder_process(builder, builder->blocks[b].input, GW_WHERE_PID(record->site));
+    for (size_t s = 0; s < builder->sources_count; s++) {
+        const struct gw_source *source = &builder->sources[s];
+        for (size_t i = 0; i < source->timings_count; i++) {
+            const struct gw_record *record = gw_builder_record(builder, source->timings[i]);
+            uint32_t process = gw_builder_process(builder, source->input, GW_WHERE_PID(record->site));
             uint64_t key = timing_key(process, GW_WHERE_OP_INDEX(record->site));
             if (process == GW_NONE || (!gw_map_find(&builder->timings, record->call, key) &&
-                                       gw_map_insert(&builder->timings, record->call, key, (uint32_t)(b << 16 | i)))) {
+                                       gw_map_insert(&builder->timings, record->call, key, source->timings[i]))) {
                 return -ENOMEM;
             }
         }
@@ -67,7 +64,7 @@ uint8_t gw_builder_copy_kind(uint8_t direction)
 static void set_times(const struct gw_builder *builder, struct gw_op *op, uint32_t reference)
 {
     const struct gw_record *timing = gw_builder_record(builder, reference);
-    const uint64_t *words = gw_record_words(builder->blocks[reference >> 16].block, timing);
+    const uint64_t *words = gw_builder_words(builder, reference);
     op->start_ns = timing->begin_ns;
     op->end_ns = words[GW_ARG_gpu_op_end];
     op->error_ns = (uint32_t)words[GW_ARG_gpu_op_error];
@@ -173,7 +170,7 @@ static int add_callless(struct gw_builder *builder)
             continue;
         }
         const struct gw_record *timing = gw_builder_record(builder, reference);
-        const uint64_t *words = gw_record_words(builder->blocks[reference >> 16].block, timing);
+        const uint64_t *words = gw_builder_words(builder, reference);
         struct gw_op op = {.call = GW_NONE,
                            .outer_call = GW_NONE,
                            .name = GW_NONE,

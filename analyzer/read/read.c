@@ -2,15 +2,13 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/read/packet_view.h"
+#include "analyzer/read/parallel.h"
 #include "analyzer/read/stream_graph.h"
 #include "analyzer/read/trace_files.h"
-
-#define THREADS_MAX 64
 
 /* A part of a file that takes about a tenth of a second to read: smaller ones would not be worth a graph. */
 #define PART_LEAST_BYTES (16u << 20)
@@ -32,12 +30,10 @@ struct pool {
     struct task *tasks;
     size_t task_count, task_capacity;
     struct task **order; /* largest first */
-    size_t next_task;
     const struct gw_read_progress *progress;
     uint64_t done_bytes, total_bytes;
     struct gw_records *records;
-    int status;
-    struct gw_error error;
+    struct gw_error error; /* the first one */
 };
 
 /* What one running graph tells of its packets. */
@@ -63,59 +59,33 @@ static void packet_done(void *user)
     pthread_mutex_unlock(&pool->lock);
 }
 
-static void *work(void *argument)
+static int run_task(void *user, size_t index)
 {
-    struct pool *pool = argument;
+    struct pool *pool = user;
+    struct task *task = pool->order[index];
+    struct packet_counter counter = {.pool = pool, .range = &task->range};
+    struct gw_stream_graph *graph = NULL;
+    struct gw_error error = {""};
+    uint64_t skipped = 0;
+    int64_t offset = 0;
     pthread_mutex_lock(&pool->lock);
-    while (!pool->status && pool->next_task < pool->task_count) {
-        struct task *task = pool->order[pool->next_task++];
-        struct packet_counter counter = {.pool = pool, .range = &task->range};
-        struct gw_stream_graph *graph = NULL;
-        struct gw_error error = {""};
-        uint64_t skipped = 0;
-        int64_t offset = 0;
-        int status =
-            gw_stream_graph_create(task->view_path ? task->view_path : task->directory->repaired_path, task->port,
-                                   task->range.first > 0, task->stream, packet_done, &counter, &graph, &error);
-        if (!status) {
-            pthread_mutex_unlock(&pool->lock);
-            status = gw_stream_graph_run(graph, &skipped, &offset, &error);
-            pthread_mutex_lock(&pool->lock);
-            gw_stream_graph_destroy(graph);
-        }
-        pool->records->skipped_events += skipped;
-        if (offset) {
-            pool->records->realtime_offset_ns = offset;
-        }
-        if (status && !pool->status) {
-            pool->status = status;
-            pool->error = error;
-        }
+    int status = gw_stream_graph_create(task->view_path ? task->view_path : task->directory->repaired_path, task->port,
+                                        task->range.first > 0, task->stream, packet_done, &counter, &graph, &error);
+    if (!status) {
+        pthread_mutex_unlock(&pool->lock);
+        status = gw_stream_graph_run(graph, &skipped, &offset, &error);
+        pthread_mutex_lock(&pool->lock);
+        gw_stream_graph_destroy(graph);
+    }
+    pool->records->skipped_events += skipped;
+    if (offset) {
+        pool->records->realtime_offset_ns = offset;
+    }
+    if (status && !pool->error.text[0]) {
+        pool->error = error;
     }
     pthread_mutex_unlock(&pool->lock);
-    return NULL;
-}
-
-static size_t online_cpus(void)
-{
-    cpu_set_t set;
-    int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-    return count < 1 ? 1 : count > THREADS_MAX ? THREADS_MAX : (size_t)count;
-}
-
-static void run_pool(struct pool *pool)
-{
-    pthread_t threads[THREADS_MAX];
-    size_t wanted = online_cpus() < pool->task_count ? online_cpus() : pool->task_count;
-    size_t started = 0;
-    /* This thread works too; when no other can be started it does all of it. */
-    while (started + 1 < wanted && pthread_create(&threads[started], NULL, work, pool) == 0) {
-        started++;
-    }
-    work(pool);
-    for (size_t i = 0; i < started; i++) {
-        pthread_join(threads[i], NULL);
-    }
+    return status;
 }
 
 static int add_task(struct pool *pool, const struct task *task)
@@ -196,7 +166,7 @@ static int add_stream(struct pool *pool, const struct gw_trace_directory *direct
 
 static uint64_t part_bytes(uint64_t total_bytes)
 {
-    size_t threads = online_cpus();
+    size_t threads = gw_parallel_threads();
     uint64_t bytes = total_bytes / (threads * PARTS_A_THREAD);
     return threads < 2 ? UINT64_MAX : bytes < PART_LEAST_BYTES ? PART_LEAST_BYTES : bytes;
 }
@@ -319,8 +289,7 @@ int gw_records_read(const char *path, const struct gw_read_progress *progress, s
     for (size_t i = 0; i < pool.task_count; i++) {
         pool.tasks[i].stream = &pool.records->streams[i];
     }
-    run_pool(&pool);
-    status = pool.status;
+    status = gw_parallel_for(pool.task_count, run_task, &pool);
     if (status) {
         gw_error_set(error, status, "%s", pool.error.text);
     } else if (add_file_losses(pool.records, &directories) || add_let_go(pool.records, &directories)) {

@@ -3,10 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-
-_Static_assert(sizeof(struct gw_record) == 40 && sizeof(struct gw_record_block) == 2 * GW_BLOCK_PART_BYTES,
-               "a block is two huge pages");
 
 static int grow(void **array, size_t *capacity, size_t needed, size_t item_bytes)
 {
@@ -35,11 +31,10 @@ static int add_block(struct gw_record_stream *stream)
     if (status) {
         return status;
     }
-    struct gw_record_block *block = aligned_alloc(GW_BLOCK_PART_BYTES, sizeof(*block));
+    struct gw_record_block *block = malloc(sizeof(*block));
     if (!block) {
         return -ENOMEM;
     }
-    madvise(block, sizeof(*block), MADV_HUGEPAGE); /* without it reading is only slower */
     block->count = 0;
     block->word_count = 0;
     stream->blocks[stream->block_count++] = block;

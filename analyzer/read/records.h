@@ -45,10 +45,8 @@ enum gw_record_type {
 #undef GW_TEXT
 #undef GW_EVENT_END
 
-/* Records and words of a block fill a huge page each. */
-#define GW_BLOCK_PART_BYTES (2u << 20)
-#define GW_BLOCK_RECORDS ((GW_BLOCK_PART_BYTES - 8u) / 40u)
-#define GW_BLOCK_WORDS (GW_BLOCK_PART_BYTES / 8u)
+#define GW_BLOCK_RECORDS 65536u
+#define GW_BLOCK_WORDS (GW_BLOCK_RECORDS * 4u)
 #define GW_RECORD_WORDS_MAX 8u
 #define GW_BLOCKS_MAX 65536u
 
@@ -65,7 +63,7 @@ struct gw_record {
 struct gw_record_block {
     uint32_t count, word_count;
     struct gw_record records[GW_BLOCK_RECORDS];
-    uint64_t words[GW_BLOCK_WORDS] __attribute__((aligned(GW_BLOCK_PART_BYTES)));
+    uint64_t words[GW_BLOCK_WORDS];
 };
 
 /* Events are missing in [begin, end) of one stream; count 0 when it is not known how many. */
