@@ -70,7 +70,7 @@ static void fill(const struct gw_plot_source *source, const bool *shown, bool *d
     for (size_t i = 0; i < budget->cells_count; i++) {
         const struct gw_step_budget *cell = &budget->cells[i];
         const struct gw_step *step = &model->steps[cell->step];
-        if (!shown[step->process])
+        if (!shown[step->process] || cell->unused)
             continue;
         data->rows[step->number].warmup |= step->warmup;
         add_cell(&data->rows[step->number], cell);

@@ -38,7 +38,7 @@ int gw_step_facts_init(struct gw_step_facts *ret_facts, const struct gw_model *m
     return 0;
 }
 
-/* Adds the cells of a step on one device (GW_NONE: all) and returns how many there were. */
+/* Adds the cells of a step on one device (GW_NONE: all that the run uses) and returns how many there were. */
 static uint32_t add_cells(const struct gw_budget *budget, uint32_t step, uint32_t device,
                           double sums_ms[GW_CLASS_COUNT])
 {
@@ -52,7 +52,7 @@ static uint32_t add_cells(const struct gw_budget *budget, uint32_t step, uint32_
             high = middle;
     }
     for (; low < budget->cells_count && budget->cells[low].step == step; low++) {
-        if (device != GW_NONE && budget->cells[low].device != device)
+        if (device == GW_NONE ? budget->cells[low].unused : budget->cells[low].device != device)
             continue;
         count++;
         for (int c = 0; c < GW_CLASS_COUNT; c++)

@@ -252,7 +252,7 @@ static int fill_cells(struct work *work, struct gw_budget *budget)
             if (!GW_ARRAY_RESERVE(budget->cells, budget->cells_count, &room))
                 return -ENOMEM;
             struct gw_step_budget *cell = &budget->cells[budget->cells_count++];
-            *cell = (struct gw_step_budget){.step = s, .device = d};
+            *cell = (struct gw_step_budget){.step = s, .device = d, .unused = work->devices[d].op_count == 0};
             fill_cell(work, cell);
         }
     }

@@ -53,6 +53,7 @@ struct gw_gap {
 struct gw_step_budget {
     uint32_t step, device;
     bool opaque; /* some of compute is a graph replay without node times */
+    bool unused; /* the run has no operation on the device: means over devices leave it out */
     uint64_t ns[GW_CLASS_COUNT];
 };
 
