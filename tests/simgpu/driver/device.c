@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tests/simgpu/driver/internal.h"
+#include "tests/simgpu/identity.h"
 
 static CUresult get(CUdevice *ret_device, int ordinal)
 {
@@ -28,7 +29,7 @@ static CUresult name(char *text, int size, CUdevice index)
     const CUresult result = context_device_index(index, &device);
     if (result || !text || size <= 0)
         return result ? result : CUDA_ERROR_INVALID_VALUE;
-    snprintf(text, (size_t)size, "Simulated GPU");
+    snprintf(text, (size_t)size, SIMGPU_NAME);
     return CUDA_SUCCESS;
 }
 
@@ -48,12 +49,10 @@ static CUresult uuid(CUuuid *ret_uuid, CUdevice index)
     const CUresult result = context_device_index(index, &device);
     if (result || !ret_uuid)
         return result ? result : CUDA_ERROR_INVALID_VALUE;
-    memcpy(ret_uuid->bytes, "simgpu-device-\0", sizeof ret_uuid->bytes);
+    memcpy(ret_uuid->bytes, SIMGPU_UUID, sizeof ret_uuid->bytes);
     ret_uuid->bytes[15] = (char)(index + 1);
     return CUDA_SUCCESS;
 }
-
-#define PCI_BUS_OF_FIRST 0x10
 
 static CUresult pci_id(char *text, int size, CUdevice index)
 {
@@ -61,7 +60,7 @@ static CUresult pci_id(char *text, int size, CUdevice index)
     const CUresult result = context_device_index(index, &device);
     if (result || !text || size < 13)
         return result ? result : CUDA_ERROR_INVALID_VALUE;
-    snprintf(text, (size_t)size, "0000:%02X:00.0", PCI_BUS_OF_FIRST + (unsigned)index);
+    snprintf(text, (size_t)size, "0000:%02X:00.0", SIMGPU_FIRST_BUS + (unsigned)index);
     return CUDA_SUCCESS;
 }
 
@@ -72,9 +71,9 @@ static CUresult by_pci_id(CUdevice *ret_device, const char *text)
         return CUDA_ERROR_INVALID_VALUE;
     if (sscanf(text, "%x:%x:%x", &domain, &bus, &slot) != 3 && sscanf(text, "%x:%x", &bus, &slot) != 2)
         return CUDA_ERROR_INVALID_VALUE;
-    if (domain || slot || bus < PCI_BUS_OF_FIRST || bus >= PCI_BUS_OF_FIRST + (unsigned)CONFIG(devices))
+    if (domain || slot || bus < SIMGPU_FIRST_BUS || bus >= SIMGPU_FIRST_BUS + (unsigned)CONFIG(devices))
         return CUDA_ERROR_INVALID_DEVICE;
-    *ret_device = (CUdevice)(bus - PCI_BUS_OF_FIRST);
+    *ret_device = (CUdevice)(bus - SIMGPU_FIRST_BUS);
     return CUDA_SUCCESS;
 }
 
@@ -126,8 +125,8 @@ static const int attributes[ATTRIBUTE(MAX)] = {
     [ATTRIBUTE(MAXIMUM_TEXTURE2D_LINEAR_WIDTH)] = 131072,
     [ATTRIBUTE(MAXIMUM_TEXTURE2D_LINEAR_HEIGHT)] = 65000,
     [ATTRIBUTE(MAXIMUM_TEXTURE2D_LINEAR_PITCH)] = 2097120,
-    [ATTRIBUTE(COMPUTE_CAPABILITY_MAJOR)] = 9,
-    [ATTRIBUTE(COMPUTE_CAPABILITY_MINOR)] = 0,
+    [ATTRIBUTE(COMPUTE_CAPABILITY_MAJOR)] = SIMGPU_MAJOR,
+    [ATTRIBUTE(COMPUTE_CAPABILITY_MINOR)] = SIMGPU_MINOR,
     [ATTRIBUTE(STREAM_PRIORITIES_SUPPORTED)] = YES,
     [ATTRIBUTE(GLOBAL_L1_CACHE_SUPPORTED)] = YES,
     [ATTRIBUTE(LOCAL_L1_CACHE_SUPPORTED)] = YES,
@@ -163,7 +162,7 @@ static CUresult attribute(int *value, CUdevice_attribute which, CUdevice index)
         *value = (int)CONFIG(sms);
         break;
     case ATTRIBUTE(PCI_BUS_ID):
-        *value = PCI_BUS_OF_FIRST + index;
+        *value = SIMGPU_FIRST_BUS + index;
         break;
     default:
         *value = attributes[which];

@@ -1,9 +1,9 @@
-// Every other function of the library: answers "not supported". Weak, so that a simulated one of the same name wins.
-// BLAS_NAMES is the list of the library's functions; those that give no status are all simulated or answer zero.
+// Every function of a stand-in library that it does not simulate: answers STAND_IN_STATUS, its library's "not
+// supported". Weak, so that a simulated one of the same name wins. STAND_IN_NAMES lists all functions of the library.
 #define STUB(name)                                                                                                     \
     int name(void);                                                                                                    \
     __attribute__((weak, visibility("default"))) int name(void)                                                        \
     {                                                                                                                  \
-        return 15; /* CUBLAS_STATUS_NOT_SUPPORTED; the header would declare the functions with their arguments */      \
+        return STAND_IN_STATUS; /* the library's header would declare the functions with their arguments */            \
     }
-#include BLAS_NAMES
+#include STAND_IN_NAMES
