@@ -5,8 +5,12 @@
 #include "plots/chart.h"
 #include "plots/layouts.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#include "analyzer/model/map.h"
 
 #define DOTS_MAX 20000u
 #define CHART_HEIGHT 470.0
@@ -31,13 +35,19 @@ static bool pinned(uint8_t host_kind)
     return host_kind == GW_HOST_PINNED || host_kind == GW_HOST_MANAGED;
 }
 
+static const struct gw_copy *copy_of(const struct gw_model *model, const struct gw_op *op)
+{
+    const struct gw_call *call = op->call < model->calls_count ? &model->calls[op->call] : NULL;
+
+    return call && call->detail_kind == GW_DETAIL_COPY && call->detail < model->copies_count
+               ? &model->copies[call->detail]
+               : NULL;
+}
+
 /* Which group a copy belongs to; GROUPS for what is no copy, or has no time or no size. */
 static enum group group_of(const struct gw_model *model, const struct gw_op *op)
 {
-    const struct gw_call *call = op->call < model->calls_count ? &model->calls[op->call] : NULL;
-    const struct gw_copy *copy = call && call->detail_kind == GW_DETAIL_COPY && call->detail < model->copies_count
-                                     ? &model->copies[call->detail]
-                                     : NULL;
+    const struct gw_copy *copy = copy_of(model, op);
 
     if (op->flags & GW_OP_UNTIMED || op->size_bytes == 0 || op->end_ns <= op->start_ns)
         return GROUPS;
@@ -55,18 +65,47 @@ static enum group group_of(const struct gw_model *model, const struct gw_op *op)
     }
 }
 
+/* Whether each operation copies what an earlier one has copied the same way: same bytes by their hash, same group.
+ * Bytes that were not hashed are never called the same. Returns NULL without memory. */
+static bool *find_repeated(const struct gw_model *model)
+{
+    bool *repeated = calloc(model->ops_count + 1, sizeof(*repeated));
+    struct gw_map seen = {NULL};
+    int error = repeated ? 0 : -ENOMEM;
+
+    for (size_t i = 0; i < model->ops_count && !error; i++) {
+        const struct gw_op *op = &model->ops[i];
+        enum group group = group_of(model, op);
+        const struct gw_copy *copy = copy_of(model, op);
+        uint64_t key;
+        if (group == GROUPS || !copy || !copy->hash)
+            continue;
+        key = copy->size_bytes * GROUPS + group;
+        repeated[i] = gw_map_find(&seen, key, copy->hash) != NULL;
+        if (!repeated[i])
+            error = gw_map_insert(&seen, key, copy->hash, 0);
+    }
+    gw_map_clear(&seen);
+    if (error) {
+        free(repeated);
+        return NULL;
+    }
+    return repeated;
+}
+
 static double rate_of(const struct gw_op *op)
 {
     return (double)op->size_bytes / (double)(op->end_ns - op->start_ns);
 }
 
 struct group_sum {
-    size_t count;
-    double bytes, ns;
+    size_t count, repeated;
+    double bytes, ns, repeated_bytes;
 };
 
 /* Sums up the groups and sets the chart's axes to what there is. Returns how many copies have times. */
-static size_t measure(const struct gw_model *model, struct gw_chart *chart, struct group_sum *sums)
+static size_t measure(const struct gw_model *model, const bool *repeated, struct gw_chart *chart,
+                      struct group_sum *sums)
 {
     double least_size = INFINITY, most_size = 0.0, least_rate = INFINITY, most_rate = 0.0;
     size_t count = 0;
@@ -83,6 +122,8 @@ static size_t measure(const struct gw_model *model, struct gw_chart *chart, stru
         sums[group].count++;
         sums[group].bytes += (double)op->size_bytes;
         sums[group].ns += (double)(op->end_ns - op->start_ns);
+        sums[group].repeated += repeated[i];
+        sums[group].repeated_bytes += repeated[i] ? (double)op->size_bytes : 0.0;
         count++;
     }
     if (count) {
@@ -92,19 +133,49 @@ static size_t measure(const struct gw_model *model, struct gw_chart *chart, stru
     return count;
 }
 
+/* Says how much was copied again, where anything was. */
+static double draw_repeated(struct gw_page *page, const struct group_sum *sums, double y)
+{
+    size_t repeated = 0;
+    double bytes = 0.0;
+    char count[GW_UNIT_TEXT], size[GW_UNIT_TEXT], text[160];
+
+    for (size_t i = 0; i < GROUPS; i++) {
+        repeated += sums[i].repeated;
+        bytes += sums[i].repeated_bytes;
+    }
+    if (repeated == 0)
+        return y;
+    gw_format_count(repeated, count);
+    gw_format_bytes(bytes, size);
+    snprintf(text, sizeof(text),
+             "Ringed: %s copies, %s in all, of bytes that by their hash an earlier copy carried the same way.", count,
+             size);
+    return gw_page_paragraph(page, GW_PAGE_MARGIN, y + 6.0, page->options->width - 2.0 * GW_PAGE_MARGIN, GW_SIZE_TEXT,
+                             page->theme->text, text);
+}
+
 void gw_layout_copies(struct gw_page *page)
 {
     const struct gw_model *model = page->source->model;
     struct gw_chart chart = {.x = GW_PAGE_MARGIN + AXIS_WIDTH, .h = CHART_HEIGHT};
     struct group_sum sums[GROUPS] = {{0}};
-    size_t total = measure(model, &chart, sums), every = total / DOTS_MAX + 1, at = 0, used = 0;
+    bool *repeated = find_repeated(model);
+    size_t total, every, at = 0, used = 0;
     struct gw_legend_entry entries[GROUPS];
     char labels[GROUPS][160], count[GW_UNIT_TEXT], bytes[GW_UNIT_TEXT], rate_text[GW_UNIT_TEXT], note[96] = "";
     double y = gw_page_title(page, "size and rate of every copy");
 
+    if (!repeated) {
+        page->scene->error = -ENOMEM;
+        return;
+    }
+    total = measure(model, repeated, &chart, sums);
+    every = total / DOTS_MAX + 1;
     if (total == 0) {
         y = gw_page_empty(page, y, "No copy with known times was recorded in this run.");
         gw_page_finish(page, y, NULL);
+        free(repeated);
         return;
     }
     chart.y = y + 8.0;
@@ -113,10 +184,14 @@ void gw_layout_copies(struct gw_page *page)
     gw_chart_draw_across(page, &chart, "size of the copy (its rate upwards; both logarithmic)");
     for (size_t i = 0; i < model->ops_count; i++) {
         enum group group = group_of(model, &model->ops[i]);
+        double x, rate_y;
         if (group == GROUPS || at++ % every)
             continue;
-        gw_scene_circle(page->scene, gw_chart_x(&chart, (double)model->ops[i].size_bytes),
-                        gw_chart_y(&chart, rate_of(&model->ops[i])), 4.0, gw_colour_faded(groups[group].colour, 0.55));
+        x = gw_chart_x(&chart, (double)model->ops[i].size_bytes);
+        rate_y = gw_chart_y(&chart, rate_of(&model->ops[i]));
+        if (repeated[i])
+            gw_scene_circle(page->scene, x, rate_y, 6.0, gw_colour_faded(page->theme->text, 0.5));
+        gw_scene_circle(page->scene, x, rate_y, 4.0, gw_colour_faded(groups[group].colour, repeated[i] ? 1.0 : 0.55));
     }
     for (size_t i = 0; i < GROUPS; i++) {
         if (sums[i].count == 0)
@@ -129,7 +204,9 @@ void gw_layout_copies(struct gw_page *page)
     }
     y = gw_page_legend(page, GW_PAGE_MARGIN, chart.y + CHART_HEIGHT + GW_CHART_BELOW + 6.0,
                        page->options->width - 2.0 * GW_PAGE_MARGIN, "copies", entries, used);
+    y = draw_repeated(page, sums, y);
     if (every > 1)
         snprintf(note, sizeof(note), "a dot for every %zu copies", every);
     gw_page_finish(page, y, note);
+    free(repeated);
 }

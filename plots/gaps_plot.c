@@ -55,11 +55,21 @@ static uint64_t length_within(const struct gw_gap *gap, uint64_t begin_ns, uint6
 static void fill(const struct gw_plot_source *source, uint64_t begin_ns, uint64_t end_ns, struct histogram *histogram)
 {
     const struct gw_budget *budget = source->budget;
+    uint32_t device = GW_NONE;
+    bool used = false;
 
     for (size_t i = 0; i < budget->gaps_count;) {
         size_t end = i + 1;
         uint64_t length_ns = length_within(&budget->gaps[i], begin_ns, end_ns);
         struct bin *bin;
+        if (budget->gaps[i].device != device) {
+            device = budget->gaps[i].device;
+            used = gw_page_device_is_used(source->model, device);
+        }
+        if (!used) {
+            i++;
+            continue;
+        }
         while (end < budget->gaps_count && budget->gaps[end].device == budget->gaps[i].device &&
                budget->gaps[end].begin_ns == budget->gaps[end - 1].end_ns)
             length_ns += length_within(&budget->gaps[end++], begin_ns, end_ns);
@@ -143,8 +153,10 @@ static void draw(struct gw_page *page, const struct histogram *histogram, double
         }
         if (bin->count) {
             gw_format_count(bin->count, count);
-            strncat(count, bin->count == 1 ? " gap" : " gaps", sizeof(count) - strlen(count) - 1);
-            gw_page_text(page, left, at - 18.0, column, 18.0, GW_SIZE_SMALL, GW_ALIGN_CENTRE, count);
+            snprintf(text, sizeof(text), "%.20s gap%s", count, bin->count == 1 ? "" : "s");
+            if (gw_page_text_width(page, text, GW_SIZE_SMALL, false) > column)
+                snprintf(text, sizeof(text), "%s", count);
+            gw_page_text(page, left, at - 18.0, column, 18.0, GW_SIZE_SMALL, GW_ALIGN_CENTRE, text);
         }
         edge_label(i, text);
         gw_page_muted(page, left - 30.0, bottom + 4.0, 60.0, 18.0, GW_SIZE_SMALL, GW_ALIGN_CENTRE, text);

@@ -13,9 +13,12 @@
 #define LINE 27.0
 #define FACTS_WIDTH 460.0
 
+/* Shorter than what a launch takes from the call to the kernel's begin, about. */
+#define SMALL_NS 10000u
+
 struct kernel {
     uint32_t name;
-    uint64_t total_ns, count, least_ns, most_ns;
+    uint64_t total_ns, count, least_ns, most_ns, small_count, small_ns;
 };
 
 static int compare(const void *left, const void *right)
@@ -43,6 +46,8 @@ static double sum_up(const struct gw_model *model, struct kernel *kernels)
         kernel->count++;
         kernel->least_ns = ns < kernel->least_ns ? ns : kernel->least_ns;
         kernel->most_ns = ns > kernel->most_ns ? ns : kernel->most_ns;
+        kernel->small_count += ns < SMALL_NS;
+        kernel->small_ns += ns < SMALL_NS ? ns : 0;
         all_ns += (double)ns;
     }
     qsort(kernels, model->names_count + 1, sizeof(*kernels), compare);
@@ -95,6 +100,28 @@ static void draw_heading(struct gw_page *page, double y)
     gw_page_bold(page, facts + 294.0, y, 148.0, LINE, GW_SIZE_SMALL, GW_ALIGN_RIGHT, "shortest … longest");
 }
 
+/* Says how much of it all are small kernels. */
+static double draw_small(struct gw_page *page, const struct kernel *kernels, uint32_t used, double all_ns, double y)
+{
+    uint64_t count = 0, small = 0;
+    double small_ns = 0.0;
+    char counts[2][GW_UNIT_TEXT], length[GW_UNIT_TEXT], text[256];
+
+    for (uint32_t i = 0; i < used; i++) {
+        count += kernels[i].count;
+        small += kernels[i].small_count;
+        small_ns += (double)kernels[i].small_ns;
+    }
+    gw_format_count(small, counts[0]);
+    gw_format_count(count, counts[1]);
+    gw_format_duration(SMALL_NS, length);
+    snprintf(text, sizeof(text),
+             "%s of %s kernels (%.1f %%) are shorter than %s; they make %.1f %% of the kernel time.", counts[0],
+             counts[1], (double)small / (double)count * 100.0, length, small_ns / all_ns * 100.0);
+    return gw_page_paragraph(page, GW_PAGE_MARGIN, y, page->options->width - 2.0 * GW_PAGE_MARGIN, GW_SIZE_TEXT,
+                             page->theme->text, text);
+}
+
 void gw_layout_kernels(struct gw_page *page)
 {
     const struct gw_model *model = page->source->model;
@@ -114,6 +141,7 @@ void gw_layout_kernels(struct gw_page *page)
     if (used == 0) {
         y = gw_page_empty(page, y, "No kernel with known times was recorded in this run.");
     } else {
+        y = draw_small(page, kernels, used, all_ns, y) + 6.0;
         draw_heading(page, y);
         y += LINE;
         for (uint32_t i = 0; i < used && i < KERNELS_MAX; i++, y += LINE)

@@ -145,6 +145,7 @@ static double draw_sizes(struct gw_page *page, const struct gw_memory_data *data
     struct gw_chart chart = {.x = GW_PAGE_MARGIN + AXIS_WIDTH, .y = y + 34.0, .h = SIZES_HEIGHT};
     uint32_t first = GW_MEMORY_BINS, end = 0;
     uint64_t most = 0;
+    char count[GW_UNIT_TEXT];
     double column;
 
     for (uint32_t bin = 0; bin < GW_MEMORY_BINS; bin++) {
@@ -166,7 +167,7 @@ static double draw_sizes(struct gw_page *page, const struct gw_memory_data *data
     gw_page_bold(page, GW_PAGE_MARGIN, y, page->options->width - 2.0 * GW_PAGE_MARGIN, 22.0, GW_SIZE_SMALL,
                  GW_ALIGN_LEFT, "allocations by size, the whole run");
     chart.w = page->options->width - GW_PAGE_MARGIN - chart.x;
-    chart.up = gw_axis_rounded(gw_axis_linear(GW_AXIS_NUMBER, 0.0, (double)most, 4));
+    chart.up = gw_axis_rounded(gw_axis_linear(GW_AXIS_NUMBER, 0.0, (double)most * 1.12, 4));
     column = chart.w / (end - first);
     gw_chart_draw_up(page, &chart, AXIS_WIDTH);
     for (uint32_t bin = first; bin < end; bin++) {
@@ -177,6 +178,11 @@ static double draw_sizes(struct gw_page *page, const struct gw_memory_data *data
                 gw_scene_rect(page->scene, GW_FOR_BAR, x + 4.0, top, column - 8.0, gw_chart_y(&chart, below) - top,
                               colours[group]);
             below = above;
+        }
+        if (below > 0.0) {
+            gw_format_count((uint64_t)below, count);
+            gw_page_text(page, x, gw_chart_y(&chart, below) - 18.0, column, 18.0, GW_SIZE_SMALL, GW_ALIGN_CENTRE,
+                         count);
         }
     }
     for (uint32_t edge = first; edge <= end; edge++) {

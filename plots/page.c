@@ -95,6 +95,14 @@ void gw_page_device_name(const struct gw_page *page, uint32_t device, char *text
     snprintf(text, size, "%s %" PRIu32, simulated(model) ? "simulated GPU" : "GPU", found->number);
 }
 
+bool gw_page_device_is_used(const struct gw_model *model, uint32_t device)
+{
+    for (size_t i = 0; i < model->streams_count; i++)
+        if (model->streams[i].device == device && model->streams[i].op_count)
+            return true;
+    return false;
+}
+
 int32_t gw_page_rank(const struct gw_model *model, uint32_t device)
 {
     uint32_t size = 0;

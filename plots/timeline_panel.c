@@ -209,6 +209,8 @@ static void draw_axis(struct gw_page *page, const struct gw_scale *scale, double
 static void label_row(struct gw_page *page, const struct gw_timeline_row *row, double y)
 {
     const struct gw_model *model = page->source->model;
+    struct gw_text_style style = {.colour = page->theme->text, .purpose = GW_FOR_TEXT, .cut_middle = true};
+    double w = LABEL_WIDTH - 12.0;
     char text[128];
 
     switch (row->kind) {
@@ -230,8 +232,10 @@ static void label_row(struct gw_page *page, const struct gw_timeline_row *row, d
         snprintf(text, sizeof(text), "GPU idle because");
         break;
     }
-    gw_page_text(page, GW_PAGE_MARGIN, y, LABEL_WIDTH - 12.0, row->kind == GW_ROW_GAPS ? GAPS_HEIGHT : LANE_HEIGHT,
-                 GW_SIZE_TEXT - 0.5, GW_ALIGN_LEFT, text);
+    style.size =
+        gw_page_text_width(page, text, GW_SIZE_TEXT - 0.5, false) > w ? GW_SIZE_SMALL - 0.5 : GW_SIZE_TEXT - 0.5;
+    gw_scene_text(page->scene, GW_PAGE_MARGIN, y, w, row->kind == GW_ROW_GAPS ? GAPS_HEIGHT : LANE_HEIGHT, &style,
+                  text);
 }
 
 /* Heading above the rows of a process's threads or of a device. */
