@@ -151,8 +151,8 @@ static double draw_roles(struct gw_page *page, const struct gw_diff_side *a, con
     chart.y = y + 32.0;
     chart.h = ROLE_LINE * (double)shown;
     chart.w = w - 130.0 - 0.4 * w;
-    chart.across = gw_axis_rounded(gw_axis_linear(GW_AXIS_DURATION, 0.0, most_ms > 0.0 ? most_ms * 1e6 : 1.0,
-                                                  (unsigned int)(chart.w / 110.0) + 1));
+    chart.across = gw_axis_rounded(
+        gw_axis_linear(GW_AXIS_DURATION, 0.0, most_ms > 0.0 ? most_ms * 1e6 : 1.0, (unsigned int)(chart.w / 80.0) + 1));
     snprintf(caption, sizeof(caption), "time in a %.40s", page->source->unit);
     gw_chart_draw_across(page, &chart, caption);
     for (size_t i = 0; i < shown; i++)

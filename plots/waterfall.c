@@ -57,7 +57,7 @@ double gw_waterfall_draw(struct gw_page *page, const struct gw_waterfall *waterf
     }
     chart.w = page->options->width - 2.0 * GW_PAGE_MARGIN - NAME_WIDTH - AMOUNT_WIDTH - WORDS_WIDTH;
     chart.across = gw_axis_rounded(
-        gw_axis_linear(GW_AXIS_DURATION, 0.0, most_ns > 0.0 ? most_ns : 1.0, (unsigned int)(chart.w / 110.0) + 1));
+        gw_axis_linear(GW_AXIS_DURATION, 0.0, most_ns > 0.0 ? most_ns : 1.0, (unsigned int)(chart.w / 80.0) + 1));
     gw_chart_draw_across(page, &chart, "");
     draw_total(page, &chart, waterfall->from_name, waterfall->from_ns, y);
     at_ns = waterfall->from_ns;
