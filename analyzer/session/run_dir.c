@@ -92,6 +92,23 @@ end:
     return result;
 }
 
+/* Containers may have the same host name and process number: the next free name is taken then. */
+static int make_rank_dir(struct gw_run_dir *dir, const char *host)
+{
+    char another[16] = "";
+    for (int i = 2; i < 100000; i++) {
+        if (snprintf(dir->path, sizeof(dir->path), "%s/rank-%s-%ld%s", dir->root, host, (long)getpid(), another) >=
+            (int)sizeof(dir->path))
+            return -ENAMETOOLONG;
+        if (mkdir(dir->path, 0777) == 0)
+            return 0;
+        if (errno != EEXIST)
+            return -errno;
+        snprintf(another, sizeof(another), "-%d", i);
+    }
+    return -EEXIST;
+}
+
 int gw_run_dir_create(const char *name, const struct gw_job *job, struct gw_run_dir *ret_dir)
 {
     struct gw_run_dir dir;
@@ -115,11 +132,9 @@ int gw_run_dir_create(const char *name, const struct gw_job *job, struct gw_run_
         memcpy(dir.path, dir.root, sizeof(dir.path));
     } else {
         gethostname(host, sizeof(host) - 1);
-        if (snprintf(dir.path, sizeof(dir.path), "%s/rank-%s-%ld", dir.root, host, (long)getpid()) >=
-            (int)sizeof(dir.path))
-            return -ENAMETOOLONG;
-        if (mkdir(dir.path, 0777) != 0)
-            return -errno;
+        result = make_rank_dir(&dir, host);
+        if (result != 0)
+            return result;
     }
     *ret_dir = dir;
     return 0;
