@@ -3,17 +3,21 @@
  * rank updates its weights. Buckets of gradients are reduced on a stream of their own while the backward pass goes on.
  *
  *   ddp_loop [--ranks N] [--processes] [--steps N] [--micro-steps N] [--straggler RANK] [--per-micro-step]
- * [--same-stream]
+ * [--same-stream] [--id-file FILE] [--dies RANK]
  *
- * Ranks are threads of one process, or processes with --processes; each has the device of its number. Faults to plant:
+ * Ranks are threads of one process, or processes with --processes; each has the device of its number. With --id-file
+ * the process is one rank of those that torchrun, mpirun or srun started, and the ranks meet through that file, which
+ * must not exist before. Faults to plant:
  *   --straggler RANK   that rank's kernels take half as long again: the others wait for it in every collective
  *   --per-micro-step   gradients are reduced after each micro-step, not once a step: redundant communication
  *   --same-stream      gradients are reduced on the compute stream: communication overlaps nothing
+ *   --dies RANK        that rank is killed in the middle of the run, as when memory runs out
  */
 #include "example.h"
 
 #include <getopt.h>
 #include <nccl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <thread>
@@ -27,8 +31,9 @@ enum { LAYERS = 4, BLOCKS = 64, THREADS = 128, BUCKET_FLOATS = 1 << 16, MOST_RAN
 static const unsigned long long forward_ns = 60000, backward_ns = 120000, optimizer_ns = 80000;
 
 struct options {
-    int ranks, steps, micro_steps, straggler;
+    int ranks, steps, micro_steps, straggler, dies;
     bool processes, per_micro_step, same_stream;
+    const char *id_file;
 };
 
 struct trainer {
@@ -67,7 +72,7 @@ static void usage(const char *program)
 {
     fprintf(stderr,
             "usage: %s [--ranks N] [--processes] [--steps N] [--micro-steps N] [--straggler RANK] [--per-micro-step] "
-            "[--same-stream]\n",
+            "[--same-stream] [--id-file FILE] [--dies RANK]\n",
             program);
     exit(2);
 }
@@ -87,8 +92,9 @@ static struct options parse(int argc, char **argv)
         {"ranks", required_argument, NULL, 'r'},     {"processes", no_argument, NULL, 'p'},
         {"steps", required_argument, NULL, 's'},     {"micro-steps", required_argument, NULL, 'm'},
         {"straggler", required_argument, NULL, 'l'}, {"per-micro-step", no_argument, NULL, 'e'},
-        {"same-stream", no_argument, NULL, 'c'},     {NULL, 0, NULL, 0}};
-    struct options options = {2, 30, 2, -1, false, false, false};
+        {"same-stream", no_argument, NULL, 'c'},     {"id-file", required_argument, NULL, 'i'},
+        {"dies", required_argument, NULL, 'd'},      {NULL, 0, NULL, 0}};
+    struct options options = {2, 30, 2, -1, -1, false, false, false, NULL};
     int option;
     while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
         switch (option) {
@@ -112,6 +118,12 @@ static struct options parse(int argc, char **argv)
             break;
         case 'c':
             options.same_stream = true;
+            break;
+        case 'i':
+            options.id_file = optarg;
+            break;
+        case 'd':
+            options.dies = number(optarg, 0, MOST_RANKS - 1, argv[0]);
             break;
         default:
             usage(argv[0]);
@@ -201,6 +213,8 @@ static void train(int rank, const struct options *options, ncclUniqueId id)
     trainer_create(&trainer, options, id);
     const unsigned long long begin_ns = now_ns();
     for (int step = 0; step < options->steps; step++) {
+        if (rank == options->dies && step == options->steps / 2)
+            kill(getpid(), SIGKILL);
         train_step(&trainer, options);
         /* As a loop that logs its loss: the host runs one step ahead at most. */
         CHECK(cudaStreamSynchronize(trainer.compute));
@@ -264,8 +278,55 @@ static int train_in_processes(const struct options *options)
     return failures != 0;
 }
 
+/* The first of these variables that is set; -1 when none is. */
+static int launched(const char *const *variables)
+{
+    for (; *variables; variables++) {
+        if (getenv(*variables))
+            return atoi(getenv(*variables));
+    }
+    return -1;
+}
+
+static int train_as_launched(struct options *options)
+{
+    static const char *const ranks[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", NULL};
+    static const char *const sizes[] = {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", NULL};
+    const int rank = launched(ranks);
+    options->ranks = launched(sizes);
+    if (rank < 0 || options->ranks < 1) {
+        fprintf(stderr, "ddp_loop: --id-file is for programs that torchrun, mpirun or srun starts\n");
+        return 2;
+    }
+    ncclUniqueId id;
+    if (rank == 0) {
+        char draft[4096];
+        snprintf(draft, sizeof(draft), "%s.new", options->id_file);
+        NCCL(ncclGetUniqueId(&id));
+        FILE *file = fopen(draft, "w");
+        if (!file || fwrite(&id, sizeof(id), 1, file) != 1 || fclose(file) != 0 ||
+            rename(draft, options->id_file) != 0) {
+            perror(options->id_file);
+            return 1;
+        }
+    } else {
+        FILE *file;
+        while (!(file = fopen(options->id_file, "r")))
+            usleep(1000);
+        if (fread(&id, sizeof(id), 1, file) != 1) {
+            perror(options->id_file);
+            return 1;
+        }
+        fclose(file);
+    }
+    train(rank, options, id);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
-    const struct options options = parse(argc, argv);
+    struct options options = parse(argc, argv);
+    if (options.id_file)
+        return train_as_launched(&options);
     return options.processes ? train_in_processes(&options) : train_in_threads(&options);
 }
