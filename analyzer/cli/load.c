@@ -10,14 +10,20 @@
 
 struct gw_model *gw_load_model(const char *command, const char *run, const char *step_regex, uint32_t step_every)
 {
+    return gw_load_model_as(command, run,
+                            &(struct gw_model_options){.step_regex = step_regex, .step_every = step_every});
+}
+
+struct gw_model *gw_load_model_as(const char *command, const char *run, const struct gw_model_options *options)
+{
     struct gw_cli_progress progress;
     struct gw_model *model = NULL;
     struct gw_error error = {""};
-    struct gw_model_options options = {
-        .progress = gw_cli_progress_begin(&progress, command), .step_regex = step_regex, .step_every = step_every};
+    struct gw_model_options all = *options;
+    all.progress = gw_cli_progress_begin(&progress, command);
     struct gw_unpacked unpacked = {0};
     int status = gw_is_bundle(run) ? gw_unpack(run, &unpacked, &error) : 0;
-    status = status ? status : gw_model_build(unpacked.run ? unpacked.run : run, &options, &model, &error);
+    status = status ? status : gw_model_build(unpacked.run ? unpacked.run : run, &all, &model, &error);
     if (!status && unpacked.run) {
         free(model->run.path);
         model->run.path = strdup(run);
@@ -29,6 +35,13 @@ struct gw_model *gw_load_model(const char *command, const char *run, const char 
         return NULL;
     }
     return model;
+}
+
+error_t gw_take_rank_size(const struct argp_state *state, const char *text, uint64_t *ret_bytes)
+{
+    if (gw_parse_size(text, ret_bytes) != 0 || *ret_bytes == 0)
+        return gw_usage_error(state, "--rank-size needs a size above 0, such as 64M, not '%s'", text);
+    return 0;
 }
 
 error_t gw_take_step_every(const struct argp_state *state, const char *text, uint32_t *ret_every)

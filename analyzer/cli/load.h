@@ -10,6 +10,12 @@
  * Returns the model, which the caller destroys, or NULL after complaining in the name of command. */
 struct gw_model *gw_load_model(const char *command, const char *run, const char *step_regex, uint32_t step_every);
 
+/* The same with all options but progress, which is this function's. */
+struct gw_model *gw_load_model_as(const char *command, const char *run, const struct gw_model_options *options);
+
+/* The value of --rank-size. Returns 0 or what gw_usage_error returns. */
+error_t gw_take_rank_size(const struct argp_state *state, const char *text, uint64_t *ret_bytes);
+
 /* The value of --step-every. Returns 0 or what gw_usage_error returns. */
 error_t gw_take_step_every(const struct argp_state *state, const char *text, uint32_t *ret_every);
 

@@ -17,6 +17,8 @@ struct verb {
 static const struct verb verbs[] = {
     {"record", "run a program and record what it does with its GPUs", gw_verb_record},
     {"report", "where each step's time goes, and which suspects are guilty", gw_verb_report},
+    {"reduce", "the ranks of a run as one small file, to be made where they lie", gw_verb_reduce},
+    {"merge", "the report of many such files", gw_verb_merge},
     {"plot", "PNG timelines and charts", gw_verb_plot},
     {"export", "the calls, operations, steps and gaps as files for other tools", gw_verb_export},
     {"diff", "why the steps of one run take longer than those of another", gw_verb_diff},

@@ -2,29 +2,41 @@
 #include "analyzer/export/report.h"
 #include "analyzer/cli/cli.h"
 #include "analyzer/cli/load.h"
+#include "analyzer/cli/mpi.h"
 #include "analyzer/cli/verbs.h"
+#include "analyzer/cli/write_report.h"
 #include "analyzer/model/build.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #define STATUS_FAILED_ON 3
 
-enum { KEY_JSON = 1000, KEY_VERDICT, KEY_EXPLAIN, KEY_FAIL_ON, KEY_STEP, KEY_STEP_EVERY };
+enum {
+    KEY_JSON = 1000,
+    KEY_MD,
+    KEY_VERDICT,
+    KEY_EXPLAIN,
+    KEY_FAIL_ON,
+    KEY_STEP,
+    KEY_STEP_EVERY,
+    KEY_MPI,
+    KEY_RANK_SIZE
+};
 
 struct report_options {
-    const char *run, *verdict, *explain, *fail_id, *step_regex;
+    const char *run, *explain, *fail_id;
     double fail_ms;
-    uint32_t step_every;
-    bool json, verbose;
+    struct gw_report_form form;
+    struct gw_model_options model;
+    bool mpi;
 };
 
 static const struct argp_option options[] = {
     {"json", KEY_JSON, 0, 0, "Write the report as JSON (schema gpuwitness.report/1).", 0},
+    {"md", KEY_MD, 0, 0, "Write the report as Markdown, for a bug report.", 0},
     {"verdict", KEY_VERDICT, "ID", 0, "Print only this verdict.", 0},
     {"explain", KEY_EXPLAIN, "ID", 0, "Say what a verdict is about, how it is judged and what mends it; needs no RUN.",
      0},
@@ -36,6 +48,14 @@ static const struct argp_option options[] = {
     {"step", KEY_STEP, "REGEX", 0,
      "An NVTX range, or else a kernel, whose name matches begins a step. Default: steps are found by themselves.", 0},
     {"step-every", KEY_STEP_EVERY, "N", 0, "With --step: only every N-th match begins one.", 0},
+    {"mpi", KEY_MPI, 0, 0,
+     "One of several processes that mpirun or srun started to read RUN together: each reduces the ranks that lie where "
+     "it runs, the first prints the report.",
+     0},
+    {"rank-size", KEY_RANK_SIZE, "SIZE", 0,
+     "Of each of several ranks, read no more than SIZE bytes of records (K, M, G allowed), in whole steps. Default: "
+     "8G, shared by all ranks.",
+     0},
     {0},
 };
 
@@ -47,6 +67,7 @@ static const char help_text[] =
     "Examples:\n"
     "  gpuwitness report run\n"
     "  gpuwitness report --json run | jq '.verdicts[0]'\n"
+    "  mpirun -n 64 gpuwitness report --mpi /shared/run\n"
     "  gpuwitness report --fail-on 'host-sync>0.5' run";
 
 static bool is_verdict(const char *id)
@@ -85,10 +106,18 @@ static error_t take_option(int key, char *value, struct argp_state *state)
     struct report_options *result = state->input;
     switch (key) {
     case KEY_JSON:
-        result->json = true;
+        result->form.json = true;
         return 0;
+    case KEY_MD:
+        result->form.markdown = true;
+        return 0;
+    case KEY_MPI:
+        result->mpi = true;
+        return 0;
+    case KEY_RANK_SIZE:
+        return gw_take_rank_size(state, value, &result->model.rank_bytes);
     case KEY_VERDICT:
-        result->verdict = value;
+        result->form.verdict = value;
         return is_verdict(value) ? 0 : unknown_verdict(state, value);
     case KEY_EXPLAIN:
         result->explain = value;
@@ -96,12 +125,12 @@ static error_t take_option(int key, char *value, struct argp_state *state)
     case KEY_FAIL_ON:
         return take_fail_on(state, value, result);
     case KEY_STEP:
-        result->step_regex = value;
+        result->model.step_regex = value;
         return 0;
     case KEY_STEP_EVERY:
-        return gw_take_step_every(state, value, &result->step_every);
+        return gw_take_step_every(state, value, &result->model.step_every);
     case 'v':
-        result->verbose = true;
+        result->form.verbose = true;
         return 0;
     case ARGP_KEY_ARG:
         if (result->run)
@@ -111,22 +140,16 @@ static error_t take_option(int key, char *value, struct argp_state *state)
     case ARGP_KEY_END:
         if (!result->run && !result->explain)
             return gw_usage_error(state, "the run to report is missing");
-        if (result->json && result->verdict)
-            return gw_usage_error(state, "--json writes all verdicts; it does not go with --verdict");
-        if (result->step_every && !result->step_regex)
+        if ((result->form.json || result->form.markdown) && result->form.verdict)
+            return gw_usage_error(state, "--json and --md write all verdicts; they do not go with --verdict");
+        if (result->form.json && result->form.markdown)
+            return gw_usage_error(state, "--json and --md exclude each other");
+        if (result->model.step_every && !result->model.step_regex)
             return gw_usage_error(state, "--step-every goes with --step");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
-}
-
-static unsigned page_width(void)
-{
-    struct winsize size;
-    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-        return 90;
-    return size.ws_col < 72 ? 72 : size.ws_col > 100 ? 100 : size.ws_col;
 }
 
 static bool fails(const struct report_options *chosen, const struct gw_verdicts *verdicts)
@@ -142,28 +165,12 @@ static bool fails(const struct report_options *chosen, const struct gw_verdicts 
 
 static int write_report(const char *command, const struct report_options *chosen, const struct gw_model *model)
 {
-    struct gw_budget *budget = NULL;
-    struct gw_verdicts *verdicts = NULL;
+    struct gw_judged judged = {NULL, NULL};
     int exit_status = GW_EXIT_FAILURE;
-    if (gw_budget_create(model, &budget) < 0 || gw_verdicts_create(model, budget, &verdicts) < 0) {
-        gw_complain(command, "%s: no memory for its report", model->run.path);
-        goto end;
-    }
-    struct gw_report report = {model, budget, verdicts};
-    const char *no_color = getenv("NO_COLOR");
-    struct gw_report_text_options text = {.width = page_width(),
-                                          .color = isatty(STDOUT_FILENO) && !(no_color && *no_color),
-                                          .verbose = chosen->verbose,
-                                          .only_verdict = chosen->verdict};
-    int status = chosen->json ? gw_report_json(&report, stdout) : gw_report_text(&report, &text, stdout);
-    if (status < 0) {
-        gw_complain(command, "the report cannot be written: %s", strerror(-status));
-        goto end;
-    }
-    exit_status = chosen->fail_id && fails(chosen, verdicts) ? STATUS_FAILED_ON : GW_EXIT_OK;
-end:
-    gw_verdicts_destroy(verdicts);
-    gw_budget_destroy(budget);
+    if (gw_judge_run(command, model, &judged) == 0 &&
+        gw_write_report(command, &chosen->form, model, &judged, stdout) == 0)
+        exit_status = chosen->fail_id && fails(chosen, judged.verdicts) ? STATUS_FAILED_ON : GW_EXIT_OK;
+    gw_judged_release(&judged);
     return exit_status;
 }
 
@@ -171,7 +178,7 @@ static int explain(const char *command, const char *id)
 {
     const char *suspect = "", *explanation = "", *fix = "";
     gw_verdict_explain(id, &suspect, &explanation, &fix);
-    if (gw_explain_text(id, suspect, explanation, fix, page_width(), stdout) < 0) {
+    if (gw_explain_text(id, suspect, explanation, fix, gw_page_width(stdout), stdout) < 0) {
         gw_complain(command, "the text cannot be written: %s", strerror(errno));
         return GW_EXIT_FAILURE;
     }
@@ -186,7 +193,19 @@ int gw_verb_report(int argc, char **argv)
         return GW_EXIT_USAGE;
     if (chosen.explain)
         return explain(argv[0], chosen.explain);
-    struct gw_model *model = gw_load_model(argv[0], chosen.run, chosen.step_regex, chosen.step_every);
+    struct gw_model *model = NULL;
+    if (chosen.mpi) {
+        int exit_status = GW_EXIT_FAILURE;
+        struct gw_mpi *mpi = NULL;
+        if (gw_mpi_begin(argv[0], &mpi) == 0) {
+            if (gw_mpi_load(mpi, chosen.run, &chosen.model, &model) == 0)
+                exit_status = model ? write_report(argv[0], &chosen, model) : GW_EXIT_OK;
+            exit_status = gw_mpi_end(mpi, exit_status);
+        }
+        gw_model_destroy(model);
+        return exit_status;
+    }
+    model = gw_load_model_as(argv[0], chosen.run, &chosen.model);
     if (!model)
         return GW_EXIT_FAILURE;
     int exit_status = write_report(argv[0], &chosen, model);

@@ -9,6 +9,8 @@
  */
 int gw_verb_record(int argc, char **argv);
 int gw_verb_report(int argc, char **argv);
+int gw_verb_reduce(int argc, char **argv);
+int gw_verb_merge(int argc, char **argv);
 int gw_verb_plot(int argc, char **argv);
 int gw_verb_export(int argc, char **argv);
 int gw_verb_diff(int argc, char **argv);

@@ -81,6 +81,13 @@ static json_t *run_json(struct json *json, const struct gw_model *model)
     put(json, run, "versions", versions ? versions : json_object());
     put(json, run, "exit_status", json_integer(model->run.exit_status));
     put(json, run, "finished", json_boolean(model->run.finished));
+    json_t *ranks = json_object(), *problems = json_array();
+    put(json, ranks, "expected", json_integer(model->run.ranks));
+    put(json, ranks, "missing", json_integer(model->run.ranks_missing));
+    put(json, run, "ranks", ranks);
+    for (char **problem = model->run.problems; problem && *problem; problem++)
+        append(json, problems, string_or_null(*problem));
+    put(json, run, "problems", problems);
     return run;
 }
 

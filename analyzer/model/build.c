@@ -1,14 +1,15 @@
 #include "analyzer/model/build.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/model/builder.h"
 #include "analyzer/model/import/import.h"
 #include "analyzer/model/perturbation.h"
+#include "analyzer/model/recordings.h"
 #include "analyzer/model/steps.h"
-#include "analyzer/session/recover.h"
 #include "shim/api/functions.h"
 
 static char **copy_words(char *const *words)
@@ -29,22 +30,57 @@ static char *copy_text(const char *text)
     return text ? strdup(text) : NULL;
 }
 
-static int add_problems(struct gw_run_info *run, char *const *problems)
+int gw_add_problem(struct gw_run_info *run, const char *line)
 {
     size_t count = 0;
     while (run->problems && run->problems[count]) {
         count++;
     }
-    for (; problems && *problems; problems++) {
-        char **grown = realloc(run->problems, (count + 2) * sizeof(*grown));
-        if (!grown) {
+    char **grown = realloc(run->problems, (count + 2) * sizeof(*grown));
+    if (!grown) {
+        return -ENOMEM;
+    }
+    run->problems = grown;
+    grown[count] = strdup(line);
+    grown[count + 1] = NULL;
+    return grown[count] ? 0 : -ENOMEM;
+}
+
+static const char *last_component(const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return slash ? slash + 1 : path ? path : "";
+}
+
+static int add_recordings(struct gw_model *model, const struct gw_model_input *inputs, size_t input_count)
+{
+    model->recordings = calloc(input_count, sizeof(*model->recordings));
+    if (!model->recordings) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < input_count; i++) {
+        const struct gw_run_file *run = inputs[i].run;
+        struct gw_recording *recording = &model->recordings[model->recordings_count++];
+        *recording = (struct gw_recording){.name = strdup(last_component(run->path)),
+                                           .host = copy_text(run->host),
+                                           .rank = run->rank,
+                                           .ranks = run->ranks,
+                                           .exit_status = run->exit_status,
+                                           .exit_signal = run->exit_signal,
+                                           .finished = run->complete,
+                                           .end_ns = run->end_monotonic_ns};
+        if (!recording->name) {
             return -ENOMEM;
         }
-        run->problems = grown;
-        grown[count] = strdup(*problems);
-        grown[count + 1] = NULL;
-        if (!grown[count++]) {
-            return -ENOMEM;
+        for (char **problem = run->problems; problem && *problem; problem++) {
+            char *line = NULL;
+            const int length =
+                input_count > 1 ? asprintf(&line, "rank %u: %s", run->rank, *problem) : asprintf(&line, "%s", *problem);
+            const int status = length < 0 ? -ENOMEM : gw_add_problem(&model->run, line);
+            free(length < 0 ? NULL : line);
+            if (status) {
+                return status;
+            }
         }
     }
     return 0;
@@ -72,14 +108,12 @@ static int fill_run(struct gw_model *model, const char *path, const struct gw_mo
             model->run.timing_period_ns = inputs[i].run->timing_period_ns;
         }
         model->run.windowed = model->run.windowed || inputs[i].run->windowed;
-        if (add_problems(&model->run, inputs[i].run->problems)) {
-            return -ENOMEM;
-        }
         if (inputs[i].run->exit_status && !model->run.exit_status) {
             model->run.exit_status = inputs[i].run->exit_status;
         }
     }
-    return model->run.path && model->run.command && model->run.device_kind ? 0 : -ENOMEM;
+    return model->run.path && model->run.command && model->run.device_kind ? add_recordings(model, inputs, input_count)
+                                                                           : -ENOMEM;
 }
 
 /* The recorded function numbers are those of the shim that recorded; names lead to this build's. */
@@ -115,10 +149,10 @@ static int build(const char *path, const struct gw_model_input *inputs, size_t i
                  struct gw_error *error)
 {
     struct gw_builder builder = {.inputs = inputs, .input_count = input_count, .error = error};
-    int (*const parts[])(struct gw_builder *) = {gw_build_sources, map_functions,        gw_build_context,
-                                                 gw_build_ranges,  gw_build_timings,     gw_build_nodes,
-                                                 gw_build_calls,   gw_build_op_lists,    gw_build_extras,
-                                                 gw_build_floor,   gw_build_collectives, gw_build_unrecorded};
+    int (*const parts[])(struct gw_builder *) = {
+        gw_build_sources,     map_functions,       gw_build_context,  gw_build_ranges, gw_build_timings,
+        gw_build_nodes,       gw_build_calls,      gw_build_op_lists, gw_build_extras, gw_build_floor,
+        gw_build_collectives, gw_build_unrecorded, gw_build_ranks};
     int status = -ENOMEM;
     builder.model = calloc(1, sizeof(*builder.model));
     if (!builder.model) {
@@ -172,52 +206,6 @@ int gw_model_build_from_records(const char *path, const struct gw_model_input *i
     return status;
 }
 
-/* What one recording left, owned. */
-struct recording {
-    struct gw_run_file *run;
-    struct gw_records *records;
-};
-
-/* A run that its recorder could not finish is first made readable; that may complete its run.json. */
-static int read_run_file(const char *path, struct gw_run_file **ret_run, struct gw_error *error)
-{
-    int status = gw_run_file_read(path, ret_run, error);
-    if (status || (*ret_run)->complete) {
-        return status;
-    }
-    status = gw_run_recover(path);
-    if (status == -EBUSY) {
-        return gw_error_set(error, status, "%s: the recording is still going on; wait for it to end", path);
-    }
-    if (status == -ENODATA) {
-        return gw_error_set(error, status, "%s: the recording was broken off and nothing of its trace is left", path);
-    }
-    if (status) {
-        return gw_error_set(error, status, "%s: what its killed recorder left cannot be recovered: %s", path,
-                            strerror(-status));
-    }
-    gw_run_file_destroy(*ret_run);
-    *ret_run = NULL;
-    return gw_run_file_read(path, ret_run, error);
-}
-
-static int read_recording(const char *path, const struct gw_model_options *options, struct recording *recording,
-                          struct gw_error *error)
-{
-    int status = read_run_file(path, &recording->run, error);
-    if (!status) {
-        status = gw_records_read(recording->run->trace_path, options ? &options->progress : NULL, &recording->records,
-                                 error);
-    }
-    if (!status && recording->records->trace_count == 0 && recording->run->trace_bytes) {
-        status = gw_error_set(error, -ENODATA,
-                              "%s: the trace of the run is missing; copy the whole directory or record "
-                              "again",
-                              recording->run->trace_path);
-    }
-    return status;
-}
-
 static int build_imported(const char *path, const struct gw_model_options *options, struct gw_model **ret_model,
                           struct gw_error *error)
 {
@@ -240,51 +228,35 @@ int gw_model_build(const char *run_path, const struct gw_model_options *options,
     if (gw_is_import(run_path)) {
         return build_imported(run_path, options, ret_model, error);
     }
-    char **paths = NULL;
-    size_t count = 0;
-    struct recording *recordings = NULL;
-    struct gw_model_input *inputs = NULL;
+    struct gw_recordings recordings = {0};
+    int status = gw_recordings_read(&recordings, run_path, options ? &options->progress : NULL, error);
+    if (!status) {
+        status = gw_model_build_from_recordings(run_path, &recordings, options, ret_model, error);
+    }
+    gw_recordings_release(&recordings);
+    return status;
+}
+
+int gw_model_build_from_recordings(const char *path, struct gw_recordings *recordings,
+                                   const struct gw_model_options *options, struct gw_model **ret_model,
+                                   struct gw_error *error)
+{
     struct gw_model *model = NULL;
-    int status = gw_run_paths(run_path, &paths, error);
-    if (status) {
-        return status;
+    int status = gw_recordings_arrange(recordings, options ? options->rank_bytes : 0, error);
+    if (!status) {
+        status = build(path, recordings->inputs, recordings->inputs_count, &model, error);
     }
-    while (paths[count]) {
-        count++;
+    for (char **problem = recordings->problems; problem && *problem && !status; problem++) {
+        status = gw_add_problem(&model->run, *problem);
     }
-    recordings = calloc(count, sizeof(*recordings));
-    inputs = calloc(count, sizeof(*inputs));
-    if (!recordings || !inputs) {
-        status = gw_error_set(error, -ENOMEM, "%s: no memory to read the run", run_path);
-        goto end;
-    }
-    for (size_t i = 0; i < count; i++) {
-        status = read_recording(paths[i], options, &recordings[i], error);
-        if (status) {
-            goto end;
-        }
-        inputs[i] = (struct gw_model_input){.run = recordings[i].run, .records = recordings[i].records};
-    }
-    status = build(run_path, inputs, count, &model, error);
-    for (size_t i = 0; i < count; i++) {
-        gw_records_destroy(recordings[i].records);
-        recordings[i].records = NULL;
-    }
+    gw_recordings_release(recordings);
     if (!status) {
         status = find_steps(model, options, error);
     }
-    if (!status) {
+    if (status) {
+        gw_model_destroy(model);
+    } else {
         *ret_model = model;
-        model = NULL;
     }
-end:
-    gw_model_destroy(model);
-    for (size_t i = 0; recordings && i < count; i++) {
-        gw_records_destroy(recordings[i].records);
-        gw_run_file_destroy(recordings[i].run);
-    }
-    free(recordings);
-    free(inputs);
-    gw_run_paths_free(paths);
     return status;
 }

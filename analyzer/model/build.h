@@ -15,6 +15,7 @@ struct gw_model_options {
     struct gw_read_progress progress;
     const char *step_regex; /* a range or kernel whose name matches starts a step; NULL: search the sequence of operations */
     uint32_t step_every;    /* with step_regex: only every n-th match starts one; 0 and 1: each */
+    uint64_t rank_bytes;    /* records to keep of each of several recordings, see recordings.h; 0: the usual */
 };
 
 /* What one recorder left: its run file and its records. Both are only read. */
@@ -23,7 +24,7 @@ struct gw_model_input {
     const struct gw_records *records;
 };
 
-/* Reads the run at run_path (one recording, a directory with one for each rank, or a
+/* Reads the run at run_path (one recording, a directory with one for each rank, a summary, or a
  * file that import/import.h reads) and stores its model in *ret_model;
  * the caller destroys it with gw_model_destroy. options may be NULL. Returns 0 or a negative errno with *error filled.
  */

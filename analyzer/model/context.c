@@ -40,7 +40,7 @@ uint32_t gw_builder_process(struct gw_builder *builder, size_t input, uint32_t p
     }
     builder->origins[index] = (struct gw_origin){.input = input};
     model->processes[model->processes_count++] =
-        (struct gw_process){.pid = pid, .first_ns = GW_TIME_UNKNOWN, .rank = -1};
+        (struct gw_process){.pid = pid, .first_ns = GW_TIME_UNKNOWN, .rank = -1, .recording = (uint32_t)input};
     return index;
 }
 
@@ -186,20 +186,6 @@ int gw_builder_intern(struct gw_builder *builder, const char *text, uint32_t *re
     return 0;
 }
 
-static int32_t rank_of(const char *environment)
-{
-    static const char *const variables[] = {
-        "RANK=", "OMPI_COMM_WORLD_RANK=", "PMI_RANK=", "SLURM_PROCID=", "JAX_PROCESS_INDEX="};
-    for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
-        for (const char *line = environment; line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
-            if (strncmp(line, variables[i], strlen(variables[i])) == 0) {
-                return (int32_t)strtol(line + strlen(variables[i]), NULL, 10);
-            }
-        }
-    }
-    return -1;
-}
-
 /* An empty string means the shim did not know. */
 static int set_text(char **text, const struct gw_record_stream *stream, uint64_t offset)
 {
@@ -224,7 +210,7 @@ static int take_process(struct gw_builder *builder, size_t input, const struct c
         return -ENOMEM;
     }
     builder->origins[index].since_ns = event->time_ns;
-    process->rank = rank_of(process->environment);
+    gw_take_rank(process);
     return 0;
 }
 

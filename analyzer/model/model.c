@@ -15,6 +15,10 @@ void gw_model_destroy(struct gw_model *model)
     if (!model) {
         return;
     }
+    for (size_t i = 0; i < model->recordings_count; i++) {
+        free(model->recordings[i].name);
+        free(model->recordings[i].host);
+    }
     for (size_t i = 0; i < model->processes_count; i++) {
         free(model->processes[i].exe);
         free(model->processes[i].command);
@@ -45,11 +49,11 @@ void gw_model_destroy(struct gw_model *model)
     free(model->run.versions_json);
     free(model->run.environment_json);
     void *const arrays[] = {
-        model->processes, model->threads,     model->devices, model->streams,  model->calls,  model->thread_calls,
-        model->ops,       model->stream_ops,  model->names,   model->launches, model->copies, model->memsets,
-        model->memories,  model->process_ops, model->orders,  model->modules,  model->graphs, model->thread_gaps,
-        model->communicators, model->collectives,
-        model->losses,    model->coverages,   model->steps,   model->ranges,
+        model->processes,    model->threads, model->devices,     model->streams,       model->calls,
+        model->thread_calls, model->ops,     model->stream_ops,  model->names,         model->launches,
+        model->copies,       model->memsets, model->memories,    model->process_ops,   model->orders,
+        model->modules,      model->graphs,  model->thread_gaps, model->communicators, model->collectives,
+        model->recordings,   model->losses,  model->coverages,   model->steps,         model->ranges,
     };
     for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++) {
         free(arrays[i]);

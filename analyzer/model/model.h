@@ -41,6 +41,8 @@ struct gw_process {
     uint64_t first_ns, last_ns;               /* of its events */
     int32_t rank;                             /* from the environment, -1 when there is none */
     uint32_t visible_devices;                 /* how many it could have used; 0: not known */
+    uint32_t ranks;                           /* of its job, likewise; 0 when not known */
+    uint32_t recording;                       /* index */
     uint32_t op_first, op_count;              /* into gw_model.process_ops: its operations in order of enqueue */
     double own_ns_per_call;                   /* what the tool's own code took of a call, measured; 0: not known */
 };
@@ -262,6 +264,16 @@ struct gw_step {
 #define GW_UNSEEN_LOADS 0x1u    /* loads of modules and libraries by the driver */
 #define GW_UNSEEN_CPU_TIME 0x2u /* whether a thread outside CUDA was on the CPU */
 #define GW_UNSEEN_ORDERS 0x4u   /* which stream waits for which event */
+#define GW_UNSEEN_RANKS 0x8u    /* some ranks of the job */
+
+/* What one recorder left: the whole run, or a rank of it. */
+struct gw_recording {
+    char *name, *host;    /* of its directory; of its machine, NULL when unknown */
+    uint32_t rank, ranks; /* of its job; 0, 0: none */
+    int exit_status, exit_signal;
+    bool finished;
+    uint64_t end_ns; /* of its program, 0 when unknown */
+};
 
 struct gw_run_info {
     char *path;
@@ -279,7 +291,9 @@ struct gw_run_info {
     uint64_t begin_ns, end_ns;           /* of the trace */
     int64_t realtime_offset_ns;          /* CLOCK_REALTIME − CLOCK_MONOTONIC */
     uint64_t discarded_events;
-    uint32_t unseen; /* GW_UNSEEN_*; 0 for recordings of our own */
+    uint32_t unseen;        /* GW_UNSEEN_*; 0 for whole recordings of our own */
+    uint32_t ranks;         /* of the job, by its launcher's variables; 0 when there is none */
+    uint32_t ranks_missing; /* of these, not in the run or without work on a GPU */
 };
 
 enum gw_perturbation_method {
@@ -305,6 +319,7 @@ struct gw_perturbation {
 
 struct gw_model {
     struct gw_run_info run;
+    GW_ARRAY(struct gw_recording, recordings); /* ordered by rank, then name; none for imported traces */
     GW_ARRAY(struct gw_process, processes);
     GW_ARRAY(struct gw_thread, threads);
     GW_ARRAY(struct gw_device, devices);

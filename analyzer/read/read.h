@@ -28,13 +28,16 @@ struct gw_run_window {
 
 /* What run.json and functions.txt say. Strings are owned; NULL when absent. */
 struct gw_run_file {
-    char *path;      /* the directory that holds run.json */
+    char *path;      /* the directory that holds run.json, or the name it had when it was summed up */
+    char *text;      /* run.json itself */
     char **command;  /* NULL-terminated, never NULL */
     char **problems; /* lines in which the recorder said what went wrong, likewise */
     char *host, *device, *gpu_timing, *trace_path;
     char *versions_json, *environment_json;
-    int exit_status;
-    bool complete, still_running; /* the second: a snapshot of a program that ran on */
+    int exit_status, exit_signal; /* of the program; the signal is 0 when it exited */
+    uint32_t rank, ranks; /* of the recorder among those of its job, by the launcher's variables; 0, 0: no job */
+    uint64_t excerpt_steps, excerpt_of, excerpt_bytes; /* an excerpt: its steps, of how many, its limit; else 0 */
+    bool complete, still_running;                      /* the second: a snapshot of a program that ran on */
     int64_t realtime_offset_ns;
     uint64_t begin_monotonic_ns, end_monotonic_ns; /* 0 when unknown */
     uint64_t discarded_events;
@@ -48,7 +51,8 @@ struct gw_run_file {
     size_t function_count;
 };
 
-/* Directories of a run: path itself when it has run.json, else its rank-* directories that have one, sorted by name.
+/* Parts of a run: path itself when it has run.json, else its rank-* directories that have one and its rank-* files that
+ * are summaries (summary.h), sorted by name.
  * Stores a NULL-terminated array in *ret_paths; release with gw_run_paths_free. Returns 0, -ENOENT when there is no
  * such directory or it holds no run, or another negative errno, with *error filled. */
 int gw_run_paths(const char *path, char ***ret_paths, struct gw_error *error);
@@ -58,6 +62,9 @@ void gw_run_paths_free(char **paths);
  * another version, -EBADMSG for what is no JSON or lacks a field. Release with gw_run_file_destroy (NULL allowed). */
 int gw_run_file_read(const char *path, struct gw_run_file **ret_run, struct gw_error *error);
 void gw_run_file_destroy(struct gw_run_file *run);
+
+/* The same from the text of a run.json; path is what the run is called. Function names are for the caller to add. */
+int gw_run_file_parse(const char *path, const char *text, struct gw_run_file **ret_run, struct gw_error *error);
 
 /* Reads every CTF trace below path into *ret_records (release with gw_records_destroy). A damaged stream file is read
  * as far as it is whole, the rest becomes a loss. Without any trace the records are empty. Returns 0 or a negative

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "analyzer/read/read.h"
+#include "analyzer/read/summary.h"
 
 #define RUN_SCHEMA "gpuwitness.run/1"
 #define RUNS_MAX 65536u
@@ -70,7 +71,7 @@ int gw_run_paths(const char *path, char ***ret_paths, struct gw_error *error)
     }
     for (int i = 0; i < entry_count && !status; i++) {
         char *rank = join(path, entries[i]->d_name);
-        if (!rank || has_run_file(rank)) {
+        if (!rank || has_run_file(rank) || gw_is_summary(rank)) {
             status = add_path(&paths, &path_count, rank);
         } else {
             free(rank);
@@ -167,6 +168,14 @@ static int fill(struct gw_run_file *run, const json_t *root)
     run->environment_json = dump(root, "environment");
     run->complete = json_is_true(json_object_get(root, "complete"));
     run->exit_status = (int)json_integer_value(json_object_get(json_object_get(root, "exit"), "status"));
+    run->exit_signal = (int)json_integer_value(json_object_get(json_object_get(root, "exit"), "signal"));
+    const json_t *job = json_object_get(root, "job");
+    run->rank = (uint32_t)number(job, "rank");
+    const json_t *excerpt = json_object_get(root, "excerpt");
+    run->excerpt_steps = number(excerpt, "steps");
+    run->excerpt_of = number(excerpt, "of");
+    run->excerpt_bytes = number(excerpt, "rank_bytes");
+    run->ranks = (uint32_t)number(job, "size");
     const char *how = json_string_value(json_object_get(json_object_get(root, "exit"), "how"));
     run->still_running = how && strcmp(how, "running") == 0;
     run->begin_monotonic_ns = number(start, "monotonic_ns");
@@ -227,45 +236,91 @@ end:
     return status;
 }
 
-int gw_run_file_read(const char *path, struct gw_run_file **ret_run, struct gw_error *error)
+int gw_run_file_parse(const char *path, const char *text, struct gw_run_file **ret_run, struct gw_error *error)
 {
     int status = 0;
     json_error_t problem;
     json_t *root = NULL;
-    char *file_path = join(path, "run.json");
     struct gw_run_file *run = calloc(1, sizeof(*run));
-    if (!file_path || !run || !(run->path = strdup(path))) {
+    if (!run || !(run->path = strdup(path)) || !(run->text = strdup(text))) {
         status = gw_error_set(error, -ENOMEM, "%s: no memory to read run.json", path);
         goto end;
     }
-    root = json_load_file(file_path, JSON_REJECT_DUPLICATES, &problem);
+    root = json_loads(text, JSON_REJECT_DUPLICATES, &problem);
     if (!root) {
-        status =
-            json_error_code(&problem) == json_error_cannot_open_file
-                ? gw_error_set(error, -EACCES, "%s cannot be opened: %s", file_path, strerror(errno))
-                : gw_error_set(error, -EBADMSG, "%s, line %d: not JSON: %s", file_path, problem.line, problem.text);
+        status = gw_error_set(error, -EBADMSG, "%s/run.json, line %d: not JSON: %s", path, problem.line, problem.text);
         goto end;
     }
     const char *schema = json_string_value(json_object_get(root, "schema"));
     if (!schema) {
         status =
-            gw_error_set(error, -EBADMSG, "%s has no field \"schema\": this is not a run of gpuwitness", file_path);
+            gw_error_set(error, -EBADMSG, "%s/run.json has no field \"schema\": this is not a run of gpuwitness", path);
         goto end;
     }
     if (strcmp(schema, RUN_SCHEMA) != 0) {
-        status = gw_error_set(error, -EPROTO,
-                              "%s is of schema \"%s\", this gpuwitness reads \"%s\"; use the version that recorded it",
-                              file_path, schema, RUN_SCHEMA);
+        status = gw_error_set(
+            error, -EPROTO,
+            "%s/run.json is of schema \"%s\", this gpuwitness reads \"%s\"; use the version that recorded it", path,
+            schema, RUN_SCHEMA);
         goto end;
     }
     status = fill(run, root);
     if (status) {
         gw_error_set(error, status, "%s: no memory to read run.json", path);
-        goto end;
     }
-    status = read_functions(run, error);
 end:
     json_decref(root);
+    if (status) {
+        gw_run_file_destroy(run);
+    } else {
+        *ret_run = run;
+    }
+    return status;
+}
+
+/* The whole file as text; the caller frees. NULL with errno set. */
+static char *read_text(const char *path)
+{
+    char *text = NULL;
+    size_t capacity = 0;
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        return NULL;
+    }
+    errno = 0;
+    /* JSON holds no NUL, so that is all of it. */
+    if (getdelim(&text, &capacity, '\0', file) < 0) {
+        int reason = errno;
+        free(text);
+        text = reason ? NULL : strdup("");
+        errno = reason ? reason : ENOMEM;
+    }
+    fclose(file);
+    return text;
+}
+
+int gw_run_file_read(const char *path, struct gw_run_file **ret_run, struct gw_error *error)
+{
+    int status = 0;
+    char *text = NULL;
+    struct gw_run_file *run = NULL;
+    char *file_path = join(path, "run.json");
+    if (!file_path) {
+        status = gw_error_set(error, -ENOMEM, "%s: no memory to read run.json", path);
+        goto end;
+    }
+    text = read_text(file_path);
+    if (!text) {
+        status = gw_error_set(error, errno == ENOMEM ? -ENOMEM : -EACCES, "%s cannot be opened: %s", file_path,
+                              strerror(errno));
+        goto end;
+    }
+    status = gw_run_file_parse(path, text, &run, error);
+    if (!status) {
+        status = read_functions(run, error);
+    }
+end:
+    free(text);
     free(file_path);
     if (status) {
         gw_run_file_destroy(run);
@@ -288,6 +343,7 @@ void gw_run_file_destroy(struct gw_run_file *run)
     free(run->functions);
     free(run->windows);
     free(run->path);
+    free(run->text);
     free(run->host);
     free(run->device);
     free(run->gpu_timing);

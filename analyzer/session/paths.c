@@ -44,6 +44,7 @@ int gw_paths_find(struct gw_paths *ret_paths)
     find_in(prefix, library_folders, "libgpuwitness-tracer.so", ret_paths->tracer);
     find_in(prefix, library_folders, "libgpuwitness-daemon.so", ret_paths->border);
     find_in(prefix, library_folders, "gpuwitness-session", ret_paths->keeper);
+    find_in(prefix, library_folders, "libgpuwitness-mpi.so", ret_paths->mpi);
     find_in(prefix, simgpu_folders, "libcuda.so.1", ret_paths->simgpu);
     char *slash = strrchr(ret_paths->simgpu, '/');
     if (slash != NULL)

@@ -9,6 +9,7 @@ struct gw_paths {
     char tracer[PATH_MAX];  /* libgpuwitness-tracer.so, which it loads at the first CUDA call; empty likewise */
     char border[PATH_MAX];  /* libgpuwitness-daemon.so */
     char keeper[PATH_MAX];  /* gpuwitness-session, the process that owns the LTTng session */
+    char mpi[PATH_MAX];     /* libgpuwitness-mpi.so, for `report --mpi`; empty if gpuwitness was built without MPI */
     char simgpu[PATH_MAX];  /* the folder of the simulated GPU's libraries; empty if there is none */
     char example[PATH_MAX]; /* the training loop of `gpuwitness demo`; empty if there is none */
 };

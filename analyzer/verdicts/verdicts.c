@@ -36,6 +36,11 @@ static const char *blind_to(const struct gw_model *model, const char *id)
          "the trace's recorder does not tell which stream waits for which event: record with "
          "gpuwitness",
          GW_UNSEEN_ORDERS},
+        {"straggler", "some ranks of the job are not in the run: record all of them", GW_UNSEEN_RANKS},
+        {"imbalance", "some ranks of the job are not in the run: record all of them", GW_UNSEEN_RANKS},
+        {"comm-slow-link", "some ranks of the job are not in the run: record all of them", GW_UNSEEN_RANKS},
+        {"pipeline-bubble", "some ranks of the job are not in the run: record all of them", GW_UNSEEN_RANKS},
+        {"idle-device", "some ranks of the job are not in the run: record all of them", GW_UNSEEN_RANKS},
     };
     for (size_t i = 0; i < sizeof blind / sizeof *blind; i++) {
         if (model->run.unseen & blind[i].unseen && strcmp(blind[i].id, id) == 0)

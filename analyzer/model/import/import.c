@@ -8,6 +8,7 @@
 
 #include "analyzer/model/import/kineto.h"
 #include "analyzer/model/import/nsys.h"
+#include "analyzer/read/summary.h"
 
 #define PIECE_BYTES (256u * 1024u)
 
@@ -16,7 +17,7 @@ static const char sqlite_magic[16] = "SQLite format 3"; /* with its NUL */
 bool gw_is_import(const char *path)
 {
     struct stat status;
-    return stat(path, &status) == 0 && S_ISREG(status.st_mode);
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && !gw_is_summary(path);
 }
 
 static size_t mark_length(const char *bytes, size_t size)

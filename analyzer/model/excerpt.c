@@ -1,0 +1,361 @@
+/* A recording cut behind one of its steps, as if it had been stopped there. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/model/builder.h"
+#include "analyzer/model/recordings.h"
+
+static const uint8_t words_of[GW_RECORD_COUNT] = {
+#define GW_EVENT(event)
+#define GW_HEAD(event, field, slot)
+#define GW_WORD(event, field)
+#define GW_TEXT(event, field)
+#define GW_EVENT_END(event) [GW_RECORD_##event] = GW_ARGS_##event,
+#include "analyzer/read/events.def"
+#undef GW_EVENT
+#undef GW_HEAD
+#undef GW_WORD
+#undef GW_TEXT
+#undef GW_EVENT_END
+};
+
+/* Bit i: word i is the offset of a text. */
+static const uint32_t texts_of[GW_RECORD_COUNT] = {
+#define GW_EVENT(event) [GW_RECORD_##event] = 0
+#define GW_HEAD(event, field, slot)
+#define GW_WORD(event, field)
+#define GW_TEXT(event, field) | 1u << GW_ARG_##event##_##field
+#define GW_EVENT_END(event) ,
+#include "analyzer/read/events.def"
+#undef GW_EVENT
+#undef GW_HEAD
+#undef GW_WORD
+#undef GW_TEXT
+#undef GW_EVENT_END
+};
+
+/* Until when records are kept, and the calls that are. */
+struct cut {
+    uint64_t end_ns;
+    struct gw_map calls; /* call id, 0 → 1 */
+};
+
+enum part { ALWAYS, OF_CALL, IN_TIME };
+
+static bool is_call(uint32_t type)
+{
+    return type <= GW_RECORD_call_begin;
+}
+
+static enum part part_of(uint32_t type)
+{
+    if (is_call(type) || type == GW_RECORD_thread_gap || type == GW_RECORD_nvtx) {
+        return IN_TIME;
+    }
+    /* Times of operations come later than the call that enqueued them. The rest is what others refer to. */
+    return type == GW_RECORD_gpu_op || type == GW_RECORD_gpu_node ? OF_CALL : ALWAYS;
+}
+
+static uint64_t begin_of(const struct gw_record *record)
+{
+    return record->begin_ns && record->begin_ns < record->time_ns ? record->begin_ns : record->time_ns;
+}
+
+/* With its texts, which no other record has. */
+static uint64_t bytes_of(const struct gw_record_stream *stream, const struct gw_record_block *block,
+                         const struct gw_record *record)
+{
+    const uint64_t *words = gw_record_words(block, record);
+    uint64_t bytes = sizeof(*record) + words_of[record->type] * sizeof(uint64_t);
+    for (uint32_t w = 0; w < words_of[record->type]; w++) {
+        bytes += texts_of[record->type] & 1u << w ? strlen(stream->texts + words[w]) + 1 : 0;
+    }
+    return bytes;
+}
+
+static uint64_t count_bytes(const struct gw_records *records)
+{
+    uint64_t bytes = 0;
+    for (size_t s = 0; s < records->stream_count; s++) {
+        const struct gw_record_stream *stream = &records->streams[s];
+        bytes += stream->text_bytes;
+        for (size_t type = 0; type < GW_RECORD_COUNT; type++) {
+            bytes += stream->counts[type] * (sizeof(struct gw_record) + words_of[type] * sizeof(uint64_t));
+        }
+    }
+    return bytes;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* Ends of the recording's steps in order; the caller frees. */
+static int list_step_ends(const struct gw_run_file *run, const struct gw_records *records, uint64_t **ret_ends,
+                          size_t *ret_count, struct gw_error *error)
+{
+    const struct gw_model_input input = {.run = run, .records = records};
+    struct gw_model *model = NULL;
+    int status = gw_model_build_from_records(run->path, &input, 1, NULL, &model, error);
+    if (status) {
+        return status;
+    }
+    uint64_t *ends = malloc((model->steps_count + 1) * sizeof(*ends));
+    size_t count = 0;
+    for (size_t i = 0; i < model->steps_count && ends; i++) {
+        ends[count++] = model->steps[i].end_ns;
+    }
+    gw_model_destroy(model);
+    if (!ends) {
+        return gw_error_set(error, -ENOMEM, "%s: no memory to cut its trace", run->path);
+    }
+    qsort(ends, count, sizeof(*ends), by_time);
+    *ret_ends = ends;
+    *ret_count = count;
+    return 0;
+}
+
+static size_t first_at_or_after(const uint64_t *ends, size_t count, uint64_t time_ns)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (ends[middle] < time_ns) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* A call has up to two records; the earlier one counts. */
+static int note_place(struct gw_map *places, uint64_t call, uint32_t place)
+{
+    uint32_t *known = gw_map_find(places, call, 0);
+    if (!known) {
+        return gw_map_insert(places, call, 0, place);
+    }
+    *known = place < *known ? place : *known;
+    return 0;
+}
+
+/* Bytes of what is kept when the cut is made at each end: *ret_sums, which the caller frees. Times of operations count
+ * with their call. */
+static int sum_up(const struct gw_records *records, const uint64_t *ends, size_t end_count, uint64_t **ret_sums)
+{
+    uint64_t *sums = calloc(end_count + 1, sizeof(*sums)), always = 0;
+    struct gw_map places = {0}; /* call id, 0 → index into ends */
+    int status = sums ? 0 : -ENOMEM;
+    for (int pass = 0; pass < 2 && !status; pass++) {
+        for (size_t s = 0; s < records->stream_count && !status; s++) {
+            const struct gw_record_stream *stream = &records->streams[s];
+            for (size_t b = 0; b < stream->block_count && !status; b++) {
+                const struct gw_record_block *block = stream->blocks[b];
+                for (uint32_t i = 0; i < block->count && !status; i++) {
+                    const struct gw_record *record = &block->records[i];
+                    const enum part part = part_of(record->type);
+                    if (part == OF_CALL && pass == 1) {
+                        const uint32_t *place = gw_map_find(&places, record->call, 0);
+                        sums[place ? *place : first_at_or_after(ends, end_count, record->time_ns)] +=
+                            bytes_of(stream, block, record);
+                    } else if (part == ALWAYS && pass == 0) {
+                        always += bytes_of(stream, block, record);
+                    } else if (part == IN_TIME && pass == 0) {
+                        const size_t place = first_at_or_after(ends, end_count, begin_of(record));
+                        sums[place] += bytes_of(stream, block, record);
+                        status = is_call(record->type) ? note_place(&places, record->call, (uint32_t)place) : 0;
+                    }
+                }
+            }
+        }
+    }
+    for (size_t i = 0; i <= end_count && !status; i++) {
+        sums[i] += i ? sums[i - 1] : always;
+    }
+    gw_map_clear(&places);
+    if (status) {
+        free(sums);
+    } else {
+        *ret_sums = sums;
+    }
+    return status;
+}
+
+static bool is_kept(const struct cut *cut, const struct gw_record *record)
+{
+    switch (part_of(record->type)) {
+    case ALWAYS:
+        return true;
+    case OF_CALL:
+        return gw_map_find(&cut->calls, record->call, 0) != NULL;
+    case IN_TIME:
+        break;
+    }
+    return begin_of(record) <= cut->end_ns;
+}
+
+static int note_calls(struct cut *cut, const struct gw_records *records)
+{
+    for (size_t s = 0; s < records->stream_count; s++) {
+        for (size_t b = 0; b < records->streams[s].block_count; b++) {
+            const struct gw_record_block *block = records->streams[s].blocks[b];
+            for (uint32_t i = 0; i < block->count; i++) {
+                const struct gw_record *record = &block->records[i];
+                if (is_call(record->type) && begin_of(record) <= cut->end_ns &&
+                    !gw_map_find(&cut->calls, record->call, 0) && gw_map_insert(&cut->calls, record->call, 0, 1)) {
+                    return -ENOMEM;
+                }
+            }
+        }
+    }
+    return 0;
+}
+
+static int copy_stream(const struct cut *cut, const struct gw_record_stream *from, struct gw_record_stream *to)
+{
+    int status = 0;
+    to->first_ns = UINT64_MAX;
+    for (size_t i = 0; i < from->loss_count && !status; i++) {
+        const struct gw_record_loss *loss = &from->losses[i];
+        if (loss->begin_ns <= cut->end_ns) {
+            status = gw_record_stream_add_loss(to, loss->begin_ns, loss->end_ns, (int64_t)loss->count);
+            if (!status) {
+                to->losses[to->loss_count - 1].let_go = loss->let_go;
+            }
+        }
+    }
+    for (size_t b = 0; b < from->block_count && !status; b++) {
+        const struct gw_record_block *block = from->blocks[b];
+        for (uint32_t i = 0; i < block->count && !status; i++) {
+            const struct gw_record *record = &block->records[i];
+            uint64_t words[GW_RECORD_WORDS_MAX];
+            if (!is_kept(cut, record)) {
+                continue;
+            }
+            memcpy(words, gw_record_words(block, record), words_of[record->type] * sizeof(*words));
+            for (uint32_t w = 0; w < words_of[record->type] && !status; w++) {
+                const char *text = texts_of[record->type] & 1u << w ? from->texts + words[w] : NULL;
+                status = text ? gw_record_stream_add_text(to, text, strlen(text), &words[w]) : 0;
+            }
+            status = status ? status : gw_record_stream_append(to, record, words, words_of[record->type]);
+        }
+    }
+    return status;
+}
+
+static int copy_records(struct cut *cut, const struct gw_records *from, struct gw_records **ret_records)
+{
+    struct gw_records *records = calloc(1, sizeof(*records));
+    int status = records ? note_calls(cut, from) : -ENOMEM;
+    if (status) {
+        goto end;
+    }
+    *records = *from;
+    records->streams = calloc(from->stream_count + 1, sizeof(*records->streams));
+    records->stream_count = 0;
+    if (!records->streams) {
+        status = -ENOMEM;
+    }
+    while (!status && records->stream_count < from->stream_count) {
+        const size_t stream = records->stream_count++;
+        status = copy_stream(cut, &from->streams[stream], &records->streams[stream]);
+    }
+end:
+    if (status) {
+        gw_records_destroy(records);
+    } else {
+        *ret_records = records;
+    }
+    return status;
+}
+
+/* The run file with the windows cut, which says what was. */
+static int rewrite_run(const struct gw_run_file *from, uint64_t end_ns, size_t steps, size_t all_steps, uint64_t bytes,
+                       struct gw_run_file **ret_run, struct gw_error *error)
+{
+    json_t *root = json_loads(from->text, 0, NULL), *windows = json_array();
+    char *text = NULL;
+    struct gw_run_file *run = NULL;
+    for (size_t i = 0; i < (from->windowed ? from->window_count : 1); i++) {
+        const uint64_t window_begin_ns = from->windowed ? from->windows[i].begin_ns : from->begin_monotonic_ns;
+        const uint64_t window_end_ns = from->windowed ? from->windows[i].end_ns : UINT64_MAX;
+        if (window_begin_ns < end_ns) {
+            json_array_append_new(windows, json_pack("[I, I]", (json_int_t)window_begin_ns,
+                                                     (json_int_t)(window_end_ns < end_ns ? window_end_ns : end_ns)));
+        }
+    }
+    json_object_set_new(root, "windows", windows);
+    json_object_set_new(root, "excerpt",
+                        json_pack("{s:I, s:I, s:I}", "steps", (json_int_t)steps, "of", (json_int_t)all_steps,
+                                  "rank_bytes", (json_int_t)bytes));
+    text = json_dumps(root, JSON_COMPACT);
+    json_decref(root);
+    int status = text ? gw_run_file_parse(from->path, text, &run, error)
+                      : gw_error_set(error, -ENOMEM, "%s: no memory to cut its trace", from->path);
+    free(text);
+    if (!status) {
+        run->functions = from->functions;
+        run->function_count = from->function_count;
+        *ret_run = run;
+    }
+    return status;
+}
+
+int gw_recording_cut(struct gw_run_file **run, struct gw_records **records, uint64_t bytes, struct gw_error *error)
+{
+    uint64_t *ends = NULL, *sums = NULL;
+    size_t count = 0;
+    struct cut cut = {0};
+    struct gw_records *kept = NULL;
+    struct gw_run_file *rewritten = NULL;
+    if (count_bytes(*records) <= bytes) {
+        return 0;
+    }
+    int status = list_step_ends(*run, *records, &ends, &count, error);
+    if (status) {
+        return status;
+    }
+    status = sum_up(*records, ends, count, &sums);
+    if (status) {
+        gw_error_set(error, status, "%s: no memory to cut its trace", (*run)->path);
+        goto end;
+    }
+    size_t steps = count;
+    while (steps && sums[steps - 1] > bytes) {
+        steps--;
+    }
+    if (steps == 0) {
+        status =
+            gw_error_set(error, -EFBIG,
+                         "%s: not even the first step fits into %.1f kB: that needs %.1f kB; give a larger --rank-size",
+                         (*run)->path, (double)bytes / 1e3, (double)sums[0] / 1e3);
+        goto end;
+    }
+    cut.end_ns = ends[steps - 1];
+    status = copy_records(&cut, *records, &kept);
+    if (status) {
+        gw_error_set(error, status, "%s: no memory to cut its trace", (*run)->path);
+        goto end;
+    }
+    status = rewrite_run(*run, cut.end_ns, steps, count, bytes, &rewritten, error);
+    if (!status) {
+        (*run)->functions = NULL;
+        (*run)->function_count = 0;
+        gw_run_file_destroy(*run);
+        gw_records_destroy(*records);
+        *run = rewritten;
+        *records = kept;
+        kept = NULL;
+    }
+end:
+    gw_records_destroy(kept);
+    gw_map_clear(&cut.calls);
+    free(ends);
+    free(sums);
+    return status;
+}

@@ -1,0 +1,293 @@
+/* Which ranks of a job are in the run, and what became of them. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/model/builder.h"
+
+#define RANKS_MAX (1u << 20) /* more than any job has; a variable may hold anything */
+
+/* A process that was last seen this much before the end of the run did not see it: a share of the run, and a time. */
+#define EARLY_PARTS 10u
+#define EARLY_NS 200000000u
+#define EARLY_SAID 8u
+
+static bool take_number(const char *environment, const char *name, uint32_t *ret_value)
+{
+    const size_t length = strlen(name);
+    for (const char *line = environment; line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
+        if (strncmp(line, name, length) == 0 && line[length] == '=') {
+            char *end;
+            const unsigned long value = strtoul(line + length + 1, &end, 10);
+            if (end == line + length + 1 || value > RANKS_MAX) {
+                return false;
+            }
+            *ret_value = (uint32_t)value;
+            return true;
+        }
+    }
+    return false;
+}
+
+void gw_take_rank(struct gw_process *process)
+{
+    static const struct {
+        const char *rank, *ranks;
+    } launchers[] = {{"RANK", "WORLD_SIZE"},
+                     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                     {"PMI_RANK", "PMI_SIZE"},
+                     {"SLURM_PROCID", "SLURM_NTASKS"},
+                     {"JAX_PROCESS_ID", "JAX_NUM_PROCESSES"}};
+    uint32_t value;
+    process->rank = -1;
+    process->ranks = 0;
+    for (size_t i = 0; i < sizeof(launchers) / sizeof(launchers[0]); i++) {
+        if (take_number(process->environment, launchers[i].rank, &value)) {
+            process->rank = (int32_t)value;
+            process->ranks = take_number(process->environment, launchers[i].ranks, &value) ? value : 0;
+            return;
+        }
+    }
+}
+
+/* ---- lists of ranks in words ---- */
+
+struct rank_list {
+    char text[200];
+    size_t length, count;
+    uint32_t first, last; /* of the range that is not written yet */
+};
+
+static void write_range(struct rank_list *list)
+{
+    char range[32];
+    snprintf(range, sizeof(range), list->first == list->last ? "%s%u" : "%s%u–%u", list->length ? ", " : "ranks ",
+             list->first, list->last);
+    /* What does not fit is left out in the words, not in the count. */
+    if (list->length + strlen(range) + sizeof(" …") < sizeof(list->text)) {
+        strcpy(list->text + list->length, range);
+        list->length += strlen(range);
+    } else if (list->text[0] && !strstr(list->text, " …")) {
+        strcpy(list->text + list->length, " …");
+    }
+}
+
+static void add_rank(struct rank_list *list, uint32_t rank)
+{
+    if (list->count && rank == list->last + 1) {
+        list->last = rank;
+    } else {
+        if (list->count) {
+            write_range(list);
+        }
+        list->first = list->last = rank;
+    }
+    list->count++;
+}
+
+/* "rank 3", "ranks 0, 2–7". */
+static const char *rank_words(struct rank_list *list)
+{
+    write_range(list);
+    if (list->count == 1) {
+        snprintf(list->text, sizeof(list->text), "rank %u", list->first);
+    }
+    return list->text;
+}
+
+/* ---- what is said ---- */
+
+static double since_begin_s(const struct gw_model *model, uint64_t time_ns)
+{
+    return time_ns > model->run.begin_ns ? (double)(time_ns - model->run.begin_ns) / 1e9 : 0;
+}
+
+static uint32_t expected_ranks(const struct gw_model *model, bool *ret_by_process)
+{
+    uint32_t expected = 0;
+    for (size_t i = 0; i < model->processes_count; i++) {
+        if (model->processes[i].ranks > expected) {
+            expected = model->processes[i].ranks;
+        }
+    }
+    *ret_by_process = expected > 0;
+    for (size_t i = 0; i < model->recordings_count && !*ret_by_process; i++) {
+        if (model->recordings[i].ranks > expected) {
+            expected = model->recordings[i].ranks;
+        }
+    }
+    return expected;
+}
+
+/* Adds a line to the run's problems. Returns 0 or -ENOMEM. */
+static int __attribute__((format(printf, 2, 3))) say(struct gw_model *model, const char *format, ...)
+{
+    va_list arguments;
+    char *line = NULL;
+    va_start(arguments, format);
+    const int length = vasprintf(&line, format, arguments);
+    va_end(arguments);
+    if (length < 0) {
+        return -ENOMEM;
+    }
+    const int status = gw_add_problem(&model->run, line);
+    free(line);
+    return status;
+}
+
+enum { MISSING = 0, SILENT, SEEN };
+
+static void mark_seen(const struct gw_model *model, bool by_process, uint8_t *seen)
+{
+    const uint32_t expected = model->run.ranks;
+    for (size_t i = 0; i < model->recordings_count; i++) {
+        const struct gw_recording *recording = &model->recordings[i];
+        if (recording->ranks == expected && recording->rank < expected) {
+            seen[recording->rank] = by_process ? SILENT : SEEN;
+        }
+    }
+    for (size_t i = 0; i < model->processes_count && by_process; i++) {
+        const struct gw_process *process = &model->processes[i];
+        if (process->rank >= 0 && (uint32_t)process->rank < expected && seen[process->rank] != SEEN) {
+            seen[process->rank] = process->op_count ? SEEN : SILENT;
+        }
+    }
+}
+
+static int say_missing(struct gw_model *model, const uint8_t *seen)
+{
+    struct rank_list lists[SEEN] = {{.count = 0}};
+    for (uint32_t rank = 0; rank < model->run.ranks; rank++) {
+        if (seen[rank] != SEEN) {
+            add_rank(&lists[seen[rank]], rank);
+            model->run.ranks_missing++;
+        }
+    }
+    int status = 0;
+    if (lists[MISSING].count) {
+        status = say(model, "%s of %u %s not in the run", rank_words(&lists[MISSING]), model->run.ranks,
+                     lists[MISSING].count == 1 ? "is" : "are");
+    }
+    if (lists[SILENT].count && !status) {
+        status = say(model, "%s of %u put no work on a GPU", rank_words(&lists[SILENT]), model->run.ranks);
+    }
+    return status;
+}
+
+static int by_signal_and_rank(const void *left, const void *right)
+{
+    const struct gw_recording *const *a = left, *const *b = right;
+    return (*a)->exit_signal != (*b)->exit_signal ? ((*a)->exit_signal > (*b)->exit_signal ? 1 : -1)
+                                                  : ((*a)->rank > (*b)->rank) - ((*a)->rank < (*b)->rank);
+}
+
+/* Programs of several recorders that a signal ended; of one alone the exit status tells. */
+static int say_killed(struct gw_model *model)
+{
+    int status = 0;
+    const struct gw_recording **killed = calloc(model->recordings_count + 1, sizeof(*killed));
+    size_t count = 0;
+    if (!killed) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < model->recordings_count && model->recordings_count > 1; i++) {
+        if (model->recordings[i].exit_signal && model->recordings[i].ranks) {
+            killed[count++] = &model->recordings[i];
+        }
+    }
+    qsort(killed, count, sizeof(*killed), by_signal_and_rank);
+    for (size_t i = 0, next; i < count && !status; i = next) {
+        struct rank_list list = {.count = 0};
+        uint64_t first_ns = UINT64_MAX;
+        for (next = i; next < count && killed[next]->exit_signal == killed[i]->exit_signal; next++) {
+            add_rank(&list, killed[next]->rank);
+            first_ns = killed[next]->end_ns < first_ns ? killed[next]->end_ns : first_ns;
+        }
+        const char *name = sigabbrev_np(killed[i]->exit_signal);
+        status = say(model, "%s %s ended by signal %d (SIG%s), %s%.3f s after the run began", rank_words(&list),
+                     list.count == 1 ? "was" : "were", killed[i]->exit_signal, name ? name : "?",
+                     list.count == 1 ? "" : "the first ", since_begin_s(model, first_ns));
+    }
+    free(killed);
+    return status;
+}
+
+static bool ended_well(const struct gw_model *model, const struct gw_process *process)
+{
+    const struct gw_recording *recording = &model->recordings[process->recording];
+    return recording->ranks && recording->finished && recording->exit_status == 0;
+}
+
+/* Ranks of which nothing came any more long before the others' end, without having ended by themselves. */
+static int say_early(struct gw_model *model)
+{
+    const uint64_t length_ns = model->run.end_ns - model->run.begin_ns, share_ns = length_ns / EARLY_PARTS;
+    const uint64_t least_ns = share_ns > EARLY_NS ? share_ns : EARLY_NS;
+    int status = 0;
+    unsigned said = 0, more = 0;
+    for (size_t i = 0; i < model->processes_count && !status && !model->run.still_running; i++) {
+        const struct gw_process *process = &model->processes[i];
+        if (process->ranks < 2 || !process->last_ns || model->run.end_ns - process->last_ns < least_ns ||
+            ended_well(model, process)) {
+            continue;
+        }
+        if (said++ < EARLY_SAID) {
+            status =
+                say(model, "rank %d was last seen %.3f s after the run began, %.3f s before its end", process->rank,
+                    since_begin_s(model, process->last_ns), (double)(model->run.end_ns - process->last_ns) / 1e9);
+        } else {
+            more++;
+        }
+    }
+    return status || !more ? status : say(model, "%u more ranks were last seen long before the run's end", more);
+}
+
+/* Recordings of which only the first steps were taken. */
+static int say_excerpts(const struct gw_builder *builder)
+{
+    uint64_t least = UINT64_MAX, most = 0, of = 0, bytes = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < builder->input_count; i++) {
+        const struct gw_run_file *run = builder->inputs[i].run;
+        if (run->excerpt_of) {
+            count++;
+            least = run->excerpt_steps < least ? run->excerpt_steps : least;
+            most = run->excerpt_steps > most ? run->excerpt_steps : most;
+            of = run->excerpt_of > of ? run->excerpt_of : of;
+            bytes = run->excerpt_bytes > bytes ? run->excerpt_bytes : bytes;
+        }
+    }
+    if (!count) {
+        return 0;
+    }
+    char range[48];
+    snprintf(range, sizeof(range), least < most ? "%llu to %llu" : "%llu", (unsigned long long)least,
+             (unsigned long long)most);
+    return say(builder->model,
+               "of %zu recording%s only the first %s of %llu steps were taken: more does not fit into %.1f kB each "
+               "(--rank-size)",
+               count, count == 1 ? "" : "s", range, (unsigned long long)of, (double)bytes / 1e3);
+}
+
+int gw_build_ranks(struct gw_builder *builder)
+{
+    struct gw_model *model = builder->model;
+    bool by_process;
+    model->run.ranks = expected_ranks(model, &by_process);
+    uint8_t *seen = calloc(model->run.ranks + 1, sizeof(*seen));
+    if (!seen) {
+        return -ENOMEM;
+    }
+    mark_seen(model, by_process, seen);
+    int status = model->run.ranks > 1 ? say_missing(model, seen) : 0;
+    if (model->run.ranks_missing) {
+        model->run.unseen |= GW_UNSEEN_RANKS;
+    }
+    status = status ? status : say_killed(model);
+    status = status ? status : say_early(model);
+    status = status ? status : say_excerpts(builder);
+    free(seen);
+    return status;
+}
