@@ -5,6 +5,7 @@
 #include "analyzer/session/program.h"
 #include "analyzer/session/run_dir.h"
 #include "analyzer/session/run_info.h"
+#include "analyzer/session/runtime.h"
 #include "analyzer/session/session.h"
 
 #include <dlfcn.h>
@@ -36,11 +37,16 @@ bool gw_doctor_say(enum gw_finding finding, const char *subject, const char *for
 
 static bool check_tools(void)
 {
+    struct gw_runtime runtime;
+    char path[PATH_MAX];
     bool bad = false;
-    bad |= gw_program_look_up("lttng-sessiond") == 0
+    gw_runtime_find(&runtime);
+    gw_runtime_program(&runtime, "lttng-sessiond", path);
+    bad |= gw_program_look_up(path) == 0
                ? gw_doctor_say(GW_FINE, "lttng-sessiond", "found")
                : gw_doctor_say(GW_PROBLEM, "lttng-sessiond", "not found: install the package lttng-tools");
-    if (gw_program_look_up("lttng-crash") == 0)
+    gw_runtime_program(&runtime, "lttng-crash", path);
+    if (gw_program_look_up(path) == 0)
         gw_doctor_say(GW_FINE, "lttng-crash", "found");
     else
         gw_doctor_say(GW_NOTE, "lttng-crash",

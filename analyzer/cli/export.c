@@ -34,7 +34,7 @@ struct export_options {
 };
 
 static const struct argp_option options[] = {
-    {"format", KEY_FORMAT, "FORMAT", 0,
+    {"format", KEY_FORMAT, "csv|perfetto|chrome|sqlite|jsonl", 0,
      "csv (default): calls, ops, collectives, steps and gaps, a file each. perfetto: for ui.perfetto.dev. chrome: JSON "
      "as the PyTorch profiler writes it. sqlite: tables as in an Nsight Systems export. jsonl: an object a line.",
      0},

@@ -1,10 +1,14 @@
 /* gpuwitness VERB …: finds the verb and hands over. */
 #include "analyzer/cli/cli.h"
 #include "analyzer/cli/verbs.h"
+#include "analyzer/session/runtime.h"
 
+#include <archive.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>
 #include <jansson.h>
+#include <sqlite3.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,19 +16,20 @@
 struct verb {
     const char *name, *help;
     int (*run)(int argc, char **argv);
+    bool starts_programs; /* which must not see variables of ours */
 };
 
 static const struct verb verbs[] = {
-    {"record", "run a program and record what it does with its GPUs", gw_verb_record},
-    {"report", "where each step's time goes, and which suspects are guilty", gw_verb_report},
-    {"reduce", "the ranks of a run as one small file, to be made where they lie", gw_verb_reduce},
-    {"merge", "the report of many such files", gw_verb_merge},
-    {"plot", "PNG timelines and charts", gw_verb_plot},
-    {"export", "the calls, operations, steps and gaps as files for other tools", gw_verb_export},
-    {"diff", "why the steps of one run take longer than those of another", gw_verb_diff},
-    {"bundle", "what to attach to a bug report, without what is private", gw_verb_bundle},
-    {"doctor", "can this machine record, and what would be missed", gw_verb_doctor},
-    {"demo", "all of the above on the simulated GPU, no hardware needed", gw_verb_demo},
+    {"record", "run a program and record what it does with its GPUs", gw_verb_record, true},
+    {"report", "where each step's time goes, and which suspects are guilty", gw_verb_report, false},
+    {"reduce", "the ranks of a run as one small file, to be made where they lie", gw_verb_reduce, false},
+    {"merge", "the report of many such files", gw_verb_merge, false},
+    {"plot", "PNG timelines and charts", gw_verb_plot, false},
+    {"export", "the calls, operations, steps and gaps as files for other tools", gw_verb_export, false},
+    {"diff", "why the steps of one run take longer than those of another", gw_verb_diff, false},
+    {"bundle", "what to attach to a bug report, without what is private", gw_verb_bundle, false},
+    {"doctor", "can this machine record, and what would be missed", gw_verb_doctor, false},
+    {"demo", "all of the above on the simulated GPU, no hardware needed", gw_verb_demo, true},
 };
 
 #define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))
@@ -50,9 +55,9 @@ static void print_help(void)
 static void print_version(void)
 {
     printf("gpuwitness %s\n"
-           "lttng-ust %s, lttng-ctl %s, babeltrace2 %s, jansson %s, glibc %s\n",
+           "lttng-ust %s, lttng-ctl %s, babeltrace2 %s, jansson %s, sqlite %s, libarchive %s, glibc %s\n",
            GW_VERSION, GW_LTTNG_UST_VERSION, GW_LTTNG_CTL_VERSION, GW_BABELTRACE_VERSION, jansson_version_str(),
-           gnu_get_libc_version());
+           sqlite3_libversion(), archive_version_string() + strlen("libarchive "), gnu_get_libc_version());
 }
 
 /* A stream that the caller has closed must not become one of our own files; for the program it stays closed. */
@@ -70,6 +75,8 @@ int main(int argc, char **argv)
 {
     const char *names[VERB_COUNT];
     char command[64];
+    struct gw_runtime runtime;
+    gw_runtime_find(&runtime);
     occupy_closed_streams();
     if (argc < 2) {
         gw_complain("gpuwitness",
@@ -91,6 +98,8 @@ int main(int argc, char **argv)
             continue;
         snprintf(command, sizeof(command), "gpuwitness %s", verbs[i].name);
         argv[1] = command;
+        if (!verbs[i].starts_programs)
+            gw_runtime_use(&runtime);
         return verbs[i].run(argc - 1, argv + 1);
     }
     const char *nearest = gw_nearest(argv[1], names, VERB_COUNT);

@@ -3,6 +3,7 @@
 #include "analyzer/session/packets.h"
 #include "analyzer/session/run_dir.h"
 #include "analyzer/session/run_info.h"
+#include "analyzer/session/runtime.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,7 +11,6 @@
 #include <ftw.h>
 #include <jansson.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #define KEPT "kept"
+#define NOT_FOUND 127
 
 static int copy_file(const char *from, const char *to)
 {
@@ -58,22 +59,31 @@ end:
 
 static int run_lttng_crash(const char *buffers_path, const char *output)
 {
-    char *const arguments[] = {"lttng-crash", "-x", (char *)output, (char *)buffers_path, NULL};
-    posix_spawn_file_actions_t actions;
-    pid_t pid;
-    int status = 0;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    int result = -posix_spawnp(&pid, arguments[0], &actions, NULL, arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
+    struct gw_runtime runtime;
+    char path[PATH_MAX];
+    int status = 0, null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    gw_runtime_find(&runtime);
+    gw_runtime_program(&runtime, "lttng-crash", path);
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(null, STDOUT_FILENO);
+        dup2(null, STDERR_FILENO);
+        gw_runtime_enter(&runtime);
+        execlp(path, "lttng-crash", "-x", output, buffers_path, (char *)NULL);
+        _exit(errno == ENOENT ? NOT_FOUND : NOT_FOUND - 1);
+    }
+    int result = pid < 0 ? -errno : 0;
+    if (null >= 0)
+        close(null);
+    while (result == 0 && waitpid(pid, &status, 0) < 0) {
+        if (errno != EINTR)
+            result = -errno;
+    }
     if (result != 0)
         return result;
-    while (waitpid(pid, &status, 0) < 0) {
-        if (errno != EINTR)
-            return -errno;
-    }
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EIO;
+    return !WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != NOT_FOUND) ? -EIO
+           : WEXITSTATUS(status) == NOT_FOUND                                                   ? -ENOENT
+                                                                                                : 0;
 }
 
 enum part { METADATA, STREAMS };

@@ -1,6 +1,7 @@
 #include "analyzer/session/keeper/daemons.h"
 
 #include "analyzer/session/children.h"
+#include "analyzer/session/runtime.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,6 +30,8 @@ static void be_deaf(void)
 int gw_daemons_start(pid_t *ret_sessiond)
 {
     struct timespec patience = {.tv_sec = START_SECONDS};
+    struct gw_runtime runtime;
+    char path[PATH_MAX];
     sigset_t ready;
     pid_t self = getpid();
 
@@ -44,7 +47,10 @@ int gw_daemons_start(pid_t *ret_sessiond)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != self)
             _exit(EXEC_FAILED);
-        execlp("lttng-sessiond", "lttng-sessiond", "--no-kernel", "--sig-parent", (char *)NULL);
+        gw_runtime_find(&runtime);
+        gw_runtime_program(&runtime, "lttng-sessiond", path);
+        gw_runtime_enter(&runtime);
+        execlp(path, "lttng-sessiond", "--no-kernel", "--sig-parent", (char *)NULL);
         _exit(EXEC_FAILED);
     }
 
