@@ -40,7 +40,8 @@ static const struct {
 } privacy[] = {{"process", "exe", GW_PRIVATE_PROGRAM}, {"process", "command", GW_PRIVATE_COMMAND},
                {"process", "host", GW_PRIVATE_HOST},   {"process", "environment", GW_PRIVATE_LINES},
                {"thread", "name", GW_PRIVATE_NAME},    {"function", "name", GW_PRIVATE_NAME},
-               {"device", "uuid", GW_PRIVATE_SERIAL}};
+               {"device", "uuid", GW_PRIVATE_SERIAL},  {"nvtx", "text", GW_PRIVATE_NAME},
+               {"nvtx_name", "text", GW_PRIVATE_NAME}};
 
 /* As LTTng lays it out, which is what analyzer/read/trace_files.c walks along. */
 struct packet_head {
@@ -106,6 +107,7 @@ static bool is_kept(const struct writer *self, const struct gw_record *record, c
         return overlaps(self, record->begin_ns, record->time_ns);
     switch (record->type) {
     case GW_RECORD_call_begin:
+    case GW_RECORD_nvtx:
         return overlaps(self, record->time_ns, record->time_ns);
     case GW_RECORD_thread_gap:
         return overlaps(self, record->begin_ns, words[GW_ARG_thread_gap_end]);
