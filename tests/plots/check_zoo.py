@@ -46,14 +46,15 @@ def main():
     parser.add_argument("--keep", type=pathlib.Path, metavar="DIRECTORY")
     parser.add_argument("scenarios", nargs="*", metavar="SCENARIO")
     options = parser.parse_args()
-    scenarios = [zoo().Scenario(path) for path in sorted((SCENARIOS / "cases").glob("*.c"))]
-    chosen = [s for s in scenarios if not options.scenarios or s.name in options.scenarios]
+    paths = sorted((SCENARIOS / "cases").glob("*.c"))
+    chosen = [path for path in paths if not options.scenarios or path.stem in options.scenarios]
     if not chosen:
         sys.exit("no such scenario")
+    runner = zoo()
     with tempfile.TemporaryDirectory() as temporary:
         directory = options.keep or pathlib.Path(temporary)
         directory.mkdir(parents=True, exist_ok=True)
-        runs = [record(options, scenario, directory) for scenario in chosen]
+        runs = [record(options, runner.Scenario(path), directory) for path in chosen]
         return subprocess.run(list(map(str, [options.check_runs, directory, *runs])), check=False).returncode
 
 
