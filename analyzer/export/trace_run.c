@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum how { AS_IT_IS, HOST, VARIABLES, WORDS, TEXTS, TEXT };
+enum how { AS_IT_IS, JOB, HOST, VARIABLES, WORDS, TEXTS, TEXT };
 
 /* What is not here tells of the machine or of the recorder's own files. */
 static const struct {
@@ -27,6 +27,7 @@ static const struct {
             {"flight_recorder", AS_IT_IS},
             {"rotation", AS_IT_IS},
             {"removed", AS_IT_IS},
+            {"job", JOB},
             {"exit", AS_IT_IS},
             {"events_discarded", AS_IT_IS},
             {"packets_lost", AS_IT_IS},
@@ -64,6 +65,8 @@ static int redact(struct gw_redactor *redactor, enum how how, json_t **value)
     switch (how) {
     case AS_IT_IS:
         break;
+    case JOB: /* its id is the launcher's */
+        return json_is_object(*value) && json_object_set_new(*value, "id", json_string("{job}")) != 0 ? -ENOMEM : 0;
     case HOST:
         return redact_string(redactor, GW_PRIVATE_HOST, *value);
     case VARIABLES:

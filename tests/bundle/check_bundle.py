@@ -151,6 +151,22 @@ def check_damage(run, folder, working):
     expect(result.returncode == 1 and "report.txt" in result.stderr, f"without a recording: {result.stderr!r}")
 
 
+def check_ranks(run, working, program):
+    """Each rank's recording is there, under a name that does not tell its host."""
+    for rank in ("0", "1"):
+        recorded = run("record", "-q", "--simgpu", "-o", "job", "--", program, RANK=rank, WORLD_SIZE="2", SLURM_JOB_ID="4711099")
+        expect(recorded.returncode == 0, recorded.stderr)
+    expect(run("bundle", "-o", "job.tar", "job").returncode == 0, "ranks cannot be bundled")
+    members = unpack_all(working / "job.tar")
+    folders = {name.split("/")[2] for name, _ in members if name.startswith("job/run/")}
+    expect(folders == {"rank-00000", "rank-00001"}, f"folders of ranks: {folders}")
+    for name, data in members:
+        expect(b"4711099" not in data, f"ranks: {name} holds the job's number")
+    ours, theirs = (json.loads(run("report", "--json", path).stdout) for path in ("job", "job.tar"))
+    for key in ("steps", "budget_ms", "per_device"):
+        expect(ours[key] == theirs[key], f"ranks: {key} differs when read back")
+
+
 def check_import(run, working):
     """A trace of another tool is bundled without what is private, and read back."""
     for kind, name in (("chrome", "foreign.json"), ("sqlite", "foreign.sqlite")):
@@ -239,6 +255,7 @@ def main():
         check_hashes(run, folder, working)
         check_damage(run, folder, working)
         check_import(run, working)
+        check_ranks(run, working, program)
 
         for words, status, part in ((["run", "-o", "x.zip"], 2, ".tar.zst"), (["run"], 2, "-o"),
                                     (["none", "-o", "x.tar"], 1, "none"),
