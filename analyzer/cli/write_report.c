@@ -10,7 +10,7 @@
 int gw_judge_run(const char *command, const struct gw_model *model, struct gw_judged *ret_judged)
 {
     struct gw_judged judged = {NULL, NULL};
-    int status = gw_budget_create(model, &judged.budget);
+    int status = gw_budget_create_of_steps(model, &judged.budget);
     if (status == 0)
         status = gw_verdicts_create(model, judged.budget, &judged.verdicts);
     if (status != 0) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/read/parallel.h"
 #include "analyzer/verdicts/array.h"
 #include "analyzer/verdicts/arrivals.h"
 #include "analyzer/verdicts/gaps.h"
@@ -17,7 +18,7 @@ struct device_time {
     struct gw_segments segments;
     struct gw_interval *fog;
     size_t fog_count;
-    size_t gap_first, gap_count; /* into gw_budget.gaps */
+    struct gw_gaps gaps;
 };
 
 struct work {
@@ -26,7 +27,8 @@ struct work {
     struct device_time *devices;
     uint64_t *arrived_ns; /* see gw_arrivals_create */
     uint64_t begin_ns, end_ns;
-    struct gw_gaps gaps;
+    uint64_t latency_ns;
+    bool steps_only;
 };
 
 static uint64_t min_u64(uint64_t a, uint64_t b)
@@ -175,17 +177,44 @@ static int measure_latency(const struct work *work, struct gw_budget *budget)
     return 0;
 }
 
+static int find_gaps(void *user, size_t device)
+{
+    const struct work *work = user;
+    struct device_time *time = &work->devices[device];
+    return gw_gaps_append(&time->gaps, &work->host, (uint32_t)device, &time->segments, time->fog, time->fog_count,
+                          work->latency_ns, work->steps_only);
+}
+
 static int attribute_idle(struct work *work, struct gw_budget *budget)
 {
+    size_t devices = work->model->devices_count;
     int ret = measure_latency(work, budget);
-    for (uint32_t d = 0; d < work->model->devices_count && ret == 0; d++) {
-        struct device_time *time = &work->devices[d];
-        time->gap_first = work->gaps.list_count;
-        ret = gw_gaps_append(&work->gaps, &work->host, d, &time->segments, time->fog, time->fog_count,
-                             budget->launch_latency_ns);
-        time->gap_count = work->gaps.list_count - time->gap_first;
+    work->latency_ns = budget->launch_latency_ns;
+    return ret ? ret : gw_parallel_for(devices, find_gaps, work);
+}
+
+/* Moves the gaps of all devices into one list. */
+static int join_gaps(struct work *work, struct gw_budget *budget)
+{
+    size_t count = 0, devices = work->model->devices_count;
+    for (size_t d = 0; d < devices; d++)
+        count += work->devices[d].gaps.list_count;
+    if (devices == 1) {
+        budget->gaps = work->devices[0].gaps.list;
+        budget->gaps_count = count;
+        work->devices[0].gaps.list = NULL;
+        return 0;
     }
-    return ret;
+    budget->gaps = malloc((count + 1) * sizeof *budget->gaps);
+    for (size_t d = 0; d < devices && budget->gaps; d++) {
+        struct gw_gaps *gaps = &work->devices[d].gaps;
+        if (gaps->list_count)
+            memcpy(budget->gaps + budget->gaps_count, gaps->list, gaps->list_count * sizeof *gaps->list);
+        budget->gaps_count += gaps->list_count;
+        free(gaps->list);
+        gaps->list = NULL;
+    }
+    return budget->gaps ? 0 : -ENOMEM;
 }
 
 static uint64_t overlap(uint64_t begin_a, uint64_t end_a, uint64_t begin_b, uint64_t end_b)
@@ -233,11 +262,9 @@ static void fill_cell(const struct work *work, struct gw_step_budget *cell)
         cell->ns[segment->cls] += overlap(segment->begin_ns, segment->end_ns, step->begin_ns, step->end_ns);
         cell->opaque |= segment->opaque;
     }
-    if (!time->gap_count)
-        return;
-    const struct gw_gap *gaps = work->gaps.list + time->gap_first;
-    for (size_t i = first_gap(gaps, time->gap_count, step->begin_ns);
-         i < time->gap_count && gaps[i].begin_ns < step->end_ns; i++)
+    const struct gw_gap *gaps = time->gaps.list;
+    for (size_t i = first_gap(gaps, time->gaps.list_count, step->begin_ns);
+         i < time->gaps.list_count && gaps[i].begin_ns < step->end_ns; i++)
         cell->ns[gaps[i].cls] += overlap(gaps[i].begin_ns, gaps[i].end_ns, step->begin_ns, step->end_ns);
 }
 
@@ -297,16 +324,25 @@ static void release_work(struct work *work)
         free(work->devices[d].ops);
         free(work->devices[d].segments.list);
         free(work->devices[d].fog);
+        free(work->devices[d].gaps.list);
     }
     free(work->devices);
     free(work->arrived_ns);
-    free(work->gaps.list);
     gw_host_release(&work->host);
 }
 
-int gw_budget_create(const struct gw_model *model, struct gw_budget **ret_budget)
+static int find_times(void *user, size_t device)
 {
-    struct work work = {.model = model};
+    struct work *work = user;
+    struct device_time *time = &work->devices[device];
+    int ret = gw_segments_create(work->model, time->ops, time->op_count, work->arrived_ns, work->begin_ns, work->end_ns,
+                                 &time->segments);
+    return ret ? ret : find_fog(work, (uint32_t)device);
+}
+
+static int create(const struct gw_model *model, bool steps_only, struct gw_budget **ret_budget)
+{
+    struct work work = {.model = model, .steps_only = steps_only};
     struct gw_budget *budget = calloc(1, sizeof *budget);
     int ret = -ENOMEM;
     work.devices = calloc(model->devices_count + 1, sizeof *work.devices);
@@ -316,25 +352,26 @@ int gw_budget_create(const struct gw_model *model, struct gw_budget **ret_budget
         (ret = gw_arrivals_create(model, &work.arrived_ns)) < 0)
         goto end;
     find_extent(&work);
-    for (uint32_t d = 0; d < model->devices_count; d++) {
-        struct device_time *time = &work.devices[d];
-        ret = gw_segments_create(model, time->ops, time->op_count, work.arrived_ns, work.begin_ns, work.end_ns,
-                                 &time->segments);
-        if (ret < 0 || (ret = find_fog(&work, d)) < 0)
-            goto end;
-    }
-    if ((ret = attribute_idle(&work, budget)) < 0 || (ret = fill_cells(&work, budget)) < 0 ||
-        (ret = find_median_step(model, budget)) < 0)
+    if ((ret = gw_parallel_for(model->devices_count, find_times, &work)) < 0 ||
+        (ret = attribute_idle(&work, budget)) < 0 || (ret = fill_cells(&work, budget)) < 0 ||
+        (ret = find_median_step(model, budget)) < 0 || (ret = join_gaps(&work, budget)) < 0)
         goto end;
-    budget->gaps = work.gaps.list;
-    budget->gaps_count = work.gaps.list_count;
-    work.gaps.list = NULL;
     *ret_budget = budget;
     budget = NULL;
 end:
     release_work(&work);
     gw_budget_destroy(budget);
     return ret;
+}
+
+int gw_budget_create(const struct gw_model *model, struct gw_budget **ret_budget)
+{
+    return create(model, false, ret_budget);
+}
+
+int gw_budget_create_of_steps(const struct gw_model *model, struct gw_budget **ret_budget)
+{
+    return create(model, true, ret_budget);
 }
 
 void gw_budget_destroy(struct gw_budget *budget)

@@ -69,6 +69,10 @@ struct gw_budget {
 /* Computes the budget of every step and device of the model and stores it in *ret_budget (destroy with
  * gw_budget_destroy). Returns 0 or -ENOMEM. A model without steps or device times gives empty arrays. */
 int gw_budget_create(const struct gw_model *model, struct gw_budget **ret_budget);
+
+/* The same for whoever looks at steps only: idle time outside all steps is not looked into, but part of gaps of class
+ * idle_unknown. A trace with much outside its steps takes less time and memory. */
+int gw_budget_create_of_steps(const struct gw_model *model, struct gw_budget **ret_budget);
 void gw_budget_destroy(struct gw_budget *budget);
 
 #endif

@@ -129,6 +129,7 @@ char *gw_describe_call(const struct gw_judge *judge, uint32_t index)
     for (size_t i = index; i < model->calls_count && model->calls[i].begin_ns <= call->end_ns; i++) {
         if (model->calls[i].thread == call->thread && model->calls[i].detail_kind != GW_DETAIL_NONE) {
             fact.detail = (uint32_t)i;
+            fact.detail_kind = model->calls[i].detail_kind;
             break;
         }
     }
@@ -297,10 +298,12 @@ static int note_explained(const struct gw_finding *finding, struct gw_judge *jud
     }
     qsort(sorted, count, sizeof *sorted, compare_u64);
     uint64_t usual = count ? sorted[count / 2] : 0;
+    pthread_mutex_lock(&judge->lock); /* other judges may be at work */
     for (size_t s = 0; s < model->steps_count; s++) {
         if (finding->step_ns[s] > usual && finding->step_ns[s] - usual > judge->explained_ns[s])
             judge->explained_ns[s] = finding->step_ns[s] - usual;
     }
+    pthread_mutex_unlock(&judge->lock);
     free(sorted);
     return 0;
 }

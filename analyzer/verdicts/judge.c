@@ -25,48 +25,68 @@ static void look_inside(const struct gw_model *model, struct gw_fact *fact)
             continue;
         if (i != fact->call && call->depth <= 1)
             break;
-        if (fact->detail == GW_NONE && call->detail_kind != GW_DETAIL_NONE && call->detail != GW_NONE)
+        if (fact->detail == GW_NONE && call->detail_kind != GW_DETAIL_NONE && call->detail != GW_NONE) {
             fact->detail = (uint32_t)i;
+            fact->detail_kind = call->detail_kind;
+        }
         if (i != fact->call && call->depth == 2 && gw_call_class(call->function) == GW_CALL_COMPILE)
             compile_ns += call->end_ns - call->begin_ns;
     }
     fact->compile_ns = compile_ns < UINT32_MAX ? (uint32_t)compile_ns : UINT32_MAX;
 }
 
+/* Nothing a judge could ask about, apart from its times. */
+static bool is_plain(const struct gw_fact *fact)
+{
+    return fact->step == GW_NONE && fact->cls == GW_CALL_OTHER && fact->detail == GW_NONE && !fact->compile_ns &&
+           fact->enqueues_nothing;
+}
+
+static struct gw_fact fact_of(const struct gw_judge *judge, uint32_t index, size_t *step)
+{
+    const struct gw_model *model = judge->model;
+    const struct gw_call *call = &model->calls[index];
+    uint32_t process = model->threads[call->thread].process;
+    struct gw_fact fact = {.call = index, .thread = call->thread, .step = GW_NONE, .detail = GW_NONE};
+    fact.cls = (uint8_t)gw_call_class(call->function);
+    fact.enqueues_nothing = judge->call_ops.first[index] == judge->call_ops.first[index + 1];
+    while (*step < model->steps_count &&
+           (model->steps[*step].process < process ||
+            (model->steps[*step].process == process && model->steps[*step].end_ns <= call->begin_ns)))
+        ++*step;
+    if (*step < model->steps_count && model->steps[*step].process == process &&
+        call->begin_ns >= model->steps[*step].begin_ns && !model->steps[*step].warmup)
+        fact.step = (uint32_t)*step;
+    look_inside(model, &fact);
+    return fact;
+}
+
 static int make_facts(struct gw_judge *judge)
 {
     const struct gw_model *model = judge->model;
-    size_t count = judge->host.thread_calls[model->threads_count];
-    judge->facts = calloc(count + 1, sizeof *judge->facts);
-    if (!judge->facts)
+    struct gw_fact *facts = malloc((judge->host.thread_calls[model->threads_count] + 1) * sizeof *facts);
+    size_t count = 0;
+    if (!facts)
         return -ENOMEM;
-    judge->facts_count = count;
     for (uint32_t t = 0; t < model->threads_count; t++) {
-        size_t step = 0;
+        size_t step = 0, first = count;
         for (size_t i = judge->host.thread_calls[t]; i < judge->host.thread_calls[t + 1]; i++) {
-            struct gw_fact *fact = &judge->facts[i];
-            const struct gw_call *call = &model->calls[judge->host.calls[i]];
-            *fact = (struct gw_fact){.call = judge->host.calls[i], .step = GW_NONE, .detail = GW_NONE};
-            fact->cls = (uint8_t)gw_call_class(call->function);
-            while (step < model->steps_count && (model->steps[step].process < model->threads[t].process ||
-                                                 (model->steps[step].process == model->threads[t].process &&
-                                                  model->steps[step].end_ns <= call->begin_ns)))
-                step++;
-            if (step < model->steps_count && model->steps[step].process == model->threads[t].process &&
-                call->begin_ns >= model->steps[step].begin_ns && !model->steps[step].warmup)
-                fact->step = (uint32_t)step;
-            look_inside(model, fact);
+            struct gw_fact fact = fact_of(judge, judge->host.calls[i], &step);
+            bool replaces =
+                count >= first + 2 && is_plain(&fact) && is_plain(&facts[count - 1]) && is_plain(&facts[count - 2]);
+            count -= replaces;
+            facts[count++] = fact;
         }
     }
+    judge->facts = facts;
+    judge->facts_count = count;
     return 0;
 }
 
 static const struct gw_call *detail_of(const struct gw_judge *judge, const struct gw_fact *fact,
                                        enum gw_detail_kind kind)
 {
-    if (fact->detail == GW_NONE || judge->model->calls[fact->detail].detail_kind != kind)
-        return NULL;
-    return &judge->model->calls[fact->detail];
+    return fact->detail_kind == kind ? &judge->model->calls[fact->detail] : NULL;
 }
 
 const struct gw_copy *gw_fact_copy(const struct gw_judge *judge, const struct gw_fact *fact)
@@ -89,24 +109,20 @@ const struct gw_order *gw_fact_order(const struct gw_judge *judge, const struct 
 
 const struct gw_fact *gw_fact_before(const struct gw_judge *judge, const struct gw_fact *fact)
 {
-    if (fact == judge->facts)
-        return NULL;
-    const struct gw_model *model = judge->model;
-    return model->calls[fact[-1].call].thread == model->calls[fact->call].thread ? fact - 1 : NULL;
+    return fact != judge->facts && fact[-1].thread == fact->thread ? fact - 1 : NULL;
 }
 
 struct gw_fact *gw_fact_after(struct gw_judge *judge, const struct gw_fact *fact)
 {
     size_t next = (size_t)(fact - judge->facts) + 1;
-    if (next >= judge->facts_count)
-        return NULL;
-    const struct gw_model *model = judge->model;
-    return model->calls[judge->facts[next].call].thread == model->calls[fact->call].thread ? &judge->facts[next] : NULL;
+    return next < judge->facts_count && judge->facts[next].thread == fact->thread ? &judge->facts[next] : NULL;
 }
 
 const struct gw_op *gw_fact_op(const struct gw_judge *judge, const struct gw_fact *fact)
 {
     const struct gw_call_ops *ops = &judge->call_ops;
+    if (fact->enqueues_nothing)
+        return NULL;
     for (uint32_t i = ops->first[fact->call]; i < ops->first[fact->call + 1]; i++) {
         if (gw_op_is_busy(&judge->model->ops[ops->list[i]]))
             return &judge->model->ops[ops->list[i]];
@@ -280,6 +296,7 @@ int gw_judge_init(struct gw_judge *ret_judge, const struct gw_model *model, cons
     struct gw_judge *judge = ret_judge;
     *judge = (struct gw_judge){.model = model, .budget = budget};
     int ret = -ENOMEM;
+    pthread_mutex_init(&judge->lock, NULL);
     judge->explained_ns = calloc(model->steps_count + 1, sizeof *judge->explained_ns);
     if (!judge->explained_ns || (ret = gw_host_init(&judge->host, model)) < 0 ||
         (ret = gw_call_ops_init(&judge->call_ops, model)) < 0 || (ret = make_facts(judge)) < 0 ||
@@ -307,5 +324,6 @@ void gw_judge_release(struct gw_judge *judge)
     free(judge->device_gaps);
     free(judge->idle_on_ns);
     free(judge->explained_ns);
+    pthread_mutex_destroy(&judge->lock);
     *judge = (struct gw_judge){0};
 }

@@ -7,18 +7,24 @@
 #ifndef GW_ANALYZER_VERDICTS_JUDGE_H
 #define GW_ANALYZER_VERDICTS_JUDGE_H
 
+#include <pthread.h>
+
 #include "analyzer/verdicts/call_ops.h"
 #include "analyzer/verdicts/host.h"
 #include "analyzer/verdicts/replay.h"
 #include "analyzer/verdicts/verdicts.h"
 
-/* An outermost call. Facts are grouped by thread, in order of begin, for the whole trace. */
+/* An outermost call. Facts are grouped by thread, in order of begin, for the whole trace; outside the analysed steps,
+ * of calls that follow each other and are of class other, without typed arguments or operations, only the first and the
+ * last are kept. */
 struct gw_fact {
-    uint32_t call;
-    uint32_t step;       /* the analysed step it begins in, GW_NONE for none */
-    uint32_t detail;     /* the call that holds its typed arguments: itself or one nested in it; GW_NONE */
-    uint32_t compile_ns; /* in loads nested in it, saturating */
-    uint8_t cls;         /* enum gw_call_class */
+    uint32_t call, thread;
+    uint32_t step;         /* the analysed step it begins in, GW_NONE for none */
+    uint32_t detail;       /* the call that holds its typed arguments: itself or one nested in it; GW_NONE */
+    uint32_t compile_ns;   /* in loads nested in it, saturating */
+    uint8_t cls;           /* enum gw_call_class */
+    uint8_t detail_kind;   /* enum gw_detail_kind, of detail */
+    bool enqueues_nothing; /* so that its operations need not be looked for */
     /* Explained by host-sync, so not counted again as device-sync or tiny-copies; or, of a load, the pause before it is
      * explained by recompile, so it is not counted again as dispatch-bound. */
     bool claimed;
@@ -44,6 +50,7 @@ struct gw_judge {
     double replay_mean_ns;                             /* of the unchanged replay, without noise */
     double replay_error_percent;                       /* negative: no replay was made */
     struct gw_comm *comm;                              /* see comm.h */
+    pthread_mutex_t lock;                              /* of explained_ns */
     uint64_t *explained_ns; /* by step: the most that one confirmed verdict makes it longer than usual */
 };
 

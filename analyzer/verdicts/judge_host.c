@@ -246,9 +246,10 @@ int gw_judge_slow_query(struct gw_judge *judge, struct gw_verdict *verdict)
     for (size_t i = 0; i < judge->facts_count; i++) {
         const struct gw_fact *fact = &judge->facts[i];
         const struct gw_call *call = &judge->model->calls[fact->call];
+        if (fact->step == GW_NONE || fact->cls != GW_CALL_OTHER || call->end_ns - call->begin_ns < QUERY_LEAST_NS)
+            continue;
         const char *name = gw_function_name(call->function);
-        if (fact->step == GW_NONE || fact->cls != GW_CALL_OTHER || call->end_ns - call->begin_ns < QUERY_LEAST_NS ||
-            (!strstr(name, "Get") && !strstr(name, "Query")))
+        if (!strstr(name, "Get") && !strstr(name, "Query"))
             continue;
         query_ns += (double)(call->end_ns - call->begin_ns);
         gw_finding_mark(&finding, judge, fact, GW_EDIT_DROP);

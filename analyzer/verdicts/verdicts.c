@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/read/parallel.h"
 #include "analyzer/verdicts/judge.h"
 
 static const struct suspect {
@@ -108,21 +109,78 @@ static void release_verdict(struct gw_verdict *verdict)
     free(verdict->fix);
 }
 
+/* Judged with no other beside them: they claim calls that others then leave alone, or ask what the ones before them
+ * explain. */
+static const char *const alone[] = {"host-sync", "recompile", "hiccup"};
+
+/* From the first to the last one after the other: they claim communication. */
+static const char *const in_sequence[2] = {"comm-redundant", "comm-bound"};
+
+static bool is_alone(const struct suspect *suspect)
+{
+    for (size_t i = 0; i < sizeof alone / sizeof *alone; i++) {
+        if (strcmp(alone[i], suspect->id) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Suspects in [first, end) that one thread judges in their order. */
+struct turn {
+    size_t first, end;
+};
+
+struct session {
+    struct gw_judge *judge;
+    struct ranked *ranked;
+    struct turn turns[SUSPECT_COUNT];
+};
+
+static int take_turn(void *user, size_t index)
+{
+    struct session *session = user;
+    int ret = 0;
+    for (size_t s = session->turns[index].first; s < session->turns[index].end && ret == 0; s++)
+        ret = judge_suspect(session->judge, &suspects[s], &session->ranked[s].verdict);
+    return ret;
+}
+
+/* Suspects are judged side by side as far as they do not depend on each other, with the result of judging them one
+ * after the other. */
+static int judge_all(struct gw_judge *judge, struct ranked *ranked)
+{
+    struct session session = {.judge = judge, .ranked = ranked};
+    size_t turns = 0;
+    int ret = 0;
+    for (size_t s = 0; s < SUSPECT_COUNT; s++)
+        ranked[s].place = s;
+    for (size_t s = 0; s < SUSPECT_COUNT && ret == 0; s++) {
+        if (is_alone(&suspects[s])) {
+            ret = gw_parallel_for(turns, take_turn, &session);
+            turns = 0;
+            if (ret == 0)
+                ret = judge_suspect(judge, &suspects[s], &ranked[s].verdict);
+            continue;
+        }
+        struct turn *turn = &session.turns[turns++];
+        turn->first = s;
+        while (strcmp(suspects[turn->first].id, in_sequence[0]) == 0 && strcmp(suspects[s].id, in_sequence[1]) != 0)
+            s++;
+        turn->end = s + 1;
+    }
+    return ret ? ret : gw_parallel_for(turns, take_turn, &session);
+}
+
 int gw_verdicts_create(const struct gw_model *model, const struct gw_budget *budget, struct gw_verdicts **ret_verdicts)
 {
     struct gw_judge judge;
     struct gw_verdicts *verdicts = calloc(1, sizeof *verdicts);
     struct ranked *ranked = calloc(SUSPECT_COUNT, sizeof *ranked);
-    size_t judged = 0;
+    size_t owned = SUSPECT_COUNT; /* of ranked */
     int ret = -ENOMEM;
     if (!verdicts || !ranked || (ret = gw_judge_init(&judge, model, budget)) < 0)
         goto end;
-    ret = 0;
-    while (judged < SUSPECT_COUNT && ret == 0) {
-        ranked[judged].place = judged;
-        ret = judge_suspect(&judge, &suspects[judged], &ranked[judged].verdict);
-        judged++;
-    }
+    ret = judge_all(&judge, ranked);
     verdicts->replay_error_percent = judge.replay_error_percent;
     gw_judge_release(&judge);
     if (ret < 0)
@@ -135,12 +193,12 @@ int gw_verdicts_create(const struct gw_model *model, const struct gw_budget *bud
     for (size_t i = 0; i < SUSPECT_COUNT; i++)
         verdicts->list[i] = ranked[i].verdict;
     verdicts->list_count = SUSPECT_COUNT;
-    judged = 0;
+    owned = 0;
     *ret_verdicts = verdicts;
     verdicts = NULL;
     ret = 0;
 end:
-    for (size_t i = 0; i < judged; i++)
+    for (size_t i = 0; ranked && i < owned; i++)
         release_verdict(&ranked[i].verdict);
     free(ranked);
     gw_verdicts_destroy(verdicts);

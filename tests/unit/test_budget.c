@@ -283,6 +283,42 @@ static void check_gaps(const struct gw_budget *budget, unsigned round_seed)
     }
 }
 
+/* Unknown time may go on where it was not looked into. */
+static bool is_same_gap(const struct gw_gap *found, const struct gw_gap *gap)
+{
+    if (found->device != gap->device || found->cls != gap->cls || found->call != gap->call)
+        return false;
+    if (gap->cls == GW_CLASS_IDLE_UNKNOWN)
+        return found->begin_ns <= gap->begin_ns && found->end_ns >= gap->end_ns;
+    return found->begin_ns == gap->begin_ns && found->end_ns == gap->end_ns && found->next_op == gap->next_op;
+}
+
+/* Looked at from steps only, every gap that reaches into one is the same, and so is the time between. */
+static void compare_within_steps(const struct gw_model *model, const struct gw_budget *whole,
+                                 const struct gw_budget *steps, unsigned round_seed)
+{
+    size_t at = 0;
+    uint64_t whole_ns = 0, steps_ns = 0;
+    assert_int_equal(steps->cells_count, whole->cells_count);
+    for (size_t c = 0; c < whole->cells_count; c++)
+        assert_memory_equal(steps->cells[c].ns, whole->cells[c].ns, sizeof whole->cells[c].ns);
+    for (size_t i = 0; i < steps->gaps_count; i++)
+        steps_ns += steps->gaps[i].end_ns - steps->gaps[i].begin_ns;
+    for (size_t i = 0; i < whole->gaps_count; i++) {
+        const struct gw_gap *gap = &whole->gaps[i];
+        whole_ns += gap->end_ns - gap->begin_ns;
+        bool inside = false;
+        for (size_t s = 0; s < model->steps_count; s++)
+            inside |= gap->begin_ns < model->steps[s].end_ns && gap->end_ns > model->steps[s].begin_ns &&
+                      model->steps[s].process == model->devices[gap->device].process;
+        while (inside && at < steps->gaps_count && !is_same_gap(&steps->gaps[at], gap))
+            at++;
+        if (at == steps->gaps_count)
+            fail_msg("seed %u: gap %zu reaches into a step and is not found from there", round_seed, i);
+    }
+    assert_int_equal(steps_ns, whole_ns);
+}
+
 static void random_timelines_match_the_definition(void **state)
 {
     (void)state;
@@ -291,7 +327,7 @@ static void random_timelines_match_the_definition(void **state)
     print_message("first seed %u (GW_TEST_SEED repeats it)\n", first);
     for (unsigned round = 0; round < ROUNDS; round++) {
         struct plan plan;
-        struct gw_budget *budget = NULL;
+        struct gw_budget *budget = NULL, *of_steps = NULL;
         seed = first + round;
         make_plan(&plan);
         struct gw_model *model = build(&plan, false);
@@ -299,6 +335,10 @@ static void random_timelines_match_the_definition(void **state)
         assert_int_equal(budget->cells_count, 6);
         compare(model, budget, first + round);
         check_gaps(budget, first + round);
+        assert_int_equal(gw_budget_create_of_steps(model, &of_steps), 0);
+        check_gaps(of_steps, first + round);
+        compare_within_steps(model, budget, of_steps, first + round);
+        gw_budget_destroy(of_steps);
         gw_budget_destroy(budget);
         gw_model_destroy(model);
     }
