@@ -3,6 +3,7 @@
  * want different repairs.
  */
 #include "plots/chart.h"
+#include "plots/devices.h"
 #include "plots/layouts.h"
 
 #include <inttypes.h>
@@ -64,7 +65,7 @@ static void fill(const struct gw_plot_source *source, uint64_t begin_ns, uint64_
         struct bin *bin;
         if (budget->gaps[i].device != device) {
             device = budget->gaps[i].device;
-            used = gw_page_device_is_used(source->model, device);
+            used = gw_device_is_used(source->model, device);
         }
         if (!used) {
             i++;

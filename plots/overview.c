@@ -96,13 +96,32 @@ static double draw_verdicts(struct gw_page *page, double y)
     return gw_page_paragraph(page, GW_PAGE_MARGIN, y, w, GW_SIZE_TEXT, page->theme->muted, text);
 }
 
+/* How many steps there are, over all processes. */
+static void describe_steps(const struct gw_model *model, char *text, size_t size)
+{
+    size_t warmup = 0, processes = 0;
+    char all[GW_UNIT_TEXT];
+
+    for (size_t i = 0; i < model->steps_count; i++) {
+        warmup += model->steps[i].warmup;
+        processes += i == 0 || model->steps[i].process != model->steps[i - 1].process;
+    }
+    gw_format_count(model->steps_count - warmup, all);
+    if (processes == 0)
+        snprintf(text, size, "no repeating step was found");
+    else if (processes == 1)
+        snprintf(text, size, "%s steps after %zu of warm-up", all, warmup);
+    else
+        snprintf(text, size, "%s steps of %zu processes together, %zu of warm-up left out", all, processes, warmup);
+}
+
 /* The facts a reader of a bug report asks for first. */
 static double draw_facts(struct gw_page *page, double y)
 {
     const struct gw_model *model = page->source->model;
     double w = page->options->width - 2.0 * GW_PAGE_MARGIN;
-    char text[768], length[GW_UNIT_TEXT], calls[GW_UNIT_TEXT], ops[GW_UNIT_TEXT];
-    size_t at = 0, warmup = 0;
+    char text[768], steps[128], length[GW_UNIT_TEXT], calls[GW_UNIT_TEXT], ops[GW_UNIT_TEXT];
+    size_t at = 0;
 
     for (char **word = model->run.command; word && *word && at + 1 < sizeof(text); word++) {
         int written = snprintf(text + at, sizeof(text) - at, "%s%s", at ? " " : "$ ", *word);
@@ -112,19 +131,11 @@ static double draw_facts(struct gw_page *page, double y)
         gw_page_text(page, GW_PAGE_MARGIN, y - 6.0, w, LINE, GW_SIZE_TEXT, GW_ALIGN_LEFT, text);
         y += LINE - 2.0;
     }
-    for (size_t i = 0; i < model->steps_count; i++)
-        warmup += model->steps[i].warmup;
     gw_format_count(model->calls_count, calls);
     gw_format_count(model->ops_count, ops);
     gw_format_duration((double)(model->run.end_ns - model->run.begin_ns), length);
-    if (model->steps_count)
-        snprintf(text, sizeof(text),
-                 "%zu steps after %zu of warm-up  ·  %s CUDA calls  ·  %s GPU operations  ·  %s traced",
-                 model->steps_count - warmup, warmup, calls, ops, length);
-    else
-        snprintf(text, sizeof(text),
-                 "no repeating step was found  ·  %s CUDA calls  ·  %s GPU operations  ·  %s traced", calls, ops,
-                 length);
+    describe_steps(model, steps, sizeof(steps));
+    snprintf(text, sizeof(text), "%s  ·  %s CUDA calls  ·  %s GPU operations  ·  %s traced", steps, calls, ops, length);
     gw_page_text(page, GW_PAGE_MARGIN, y - 6.0, w, LINE, GW_SIZE_TEXT, GW_ALIGN_LEFT, text);
     return y + LINE;
 }

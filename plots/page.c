@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "plots/devices.h"
+
 #define LINE_HEIGHT 1.5 /* of the text's size */
 #define SWATCH 11.0
 #define BAR_PADDING 4.0
@@ -95,31 +97,10 @@ void gw_page_device_name(const struct gw_page *page, uint32_t device, char *text
     snprintf(text, size, "%s %" PRIu32, simulated(model) ? "simulated GPU" : "GPU", found->number);
 }
 
-bool gw_page_device_is_used(const struct gw_model *model, uint32_t device)
-{
-    for (size_t i = 0; i < model->streams_count; i++)
-        if (model->streams[i].device == device && model->streams[i].op_count)
-            return true;
-    return false;
-}
-
-int32_t gw_page_rank(const struct gw_model *model, uint32_t device)
-{
-    uint32_t size = 0;
-    int32_t rank = model->processes[model->devices[device].process].rank;
-
-    for (size_t i = 0; i < model->communicators_count; i++)
-        if (model->communicators[i].device == device && model->communicators[i].size > size) {
-            size = model->communicators[i].size;
-            rank = (int32_t)model->communicators[i].rank;
-        }
-    return rank;
-}
-
 void gw_page_rank_name(const struct gw_page *page, uint32_t device, char *text, size_t size)
 {
     const struct gw_model *model = page->source->model;
-    int32_t rank = gw_page_rank(model, device);
+    int32_t rank = gw_device_rank(model, device);
 
     if (rank >= 0)
         snprintf(text, size, "rank %" PRId32, rank);

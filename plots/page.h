@@ -71,12 +71,6 @@ void gw_page_finish(struct gw_page *page, double y, const char *note);
 /* "NVIDIA H100 (GPU 0)", "simulated GPU 0": short, for row labels and titles. */
 void gw_page_device_name(const struct gw_page *page, uint32_t device, char *text, size_t size);
 
-/* Whether the run has an operation on the device; of one that is only opened, idle time says nothing. */
-bool gw_page_device_is_used(const struct gw_model *model, uint32_t device);
-
-/* The rank of a device in the largest of its communicators, else that of its process; −1: there is none. */
-int32_t gw_page_rank(const struct gw_model *model, uint32_t device);
-
 /* "rank 3" by its largest communicator or else its process; the device's name where there are no ranks. */
 void gw_page_rank_name(const struct gw_page *page, uint32_t device, char *text, size_t size);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyzer/verdicts/arrivals.h"
+#include "plots/devices.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -323,8 +324,37 @@ static bool shows_process(const struct gw_model *model, const bool *shown, uint3
     return !has;
 }
 
+/* In order of ranks; what has none stands before them, in its own order. */
+struct ranked {
+    int32_t rank;
+    uint32_t index;
+};
+
+static int compare_ranks(const void *left, const void *right)
+{
+    const struct ranked *a = left, *b = right;
+
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+/* Of processes without ranks, the one whose steps are marked comes first. */
+static void order_by_rank(const struct gw_model *model, const struct gw_timeline_data *data, struct ranked *processes,
+                          struct ranked *devices)
+{
+    for (uint32_t i = 0; i < model->processes_count; i++) {
+        int32_t rank = model->processes[i].rank;
+        processes[i] = (struct ranked){rank < 0 && i == data->process ? INT32_MIN : rank, i};
+    }
+    for (uint32_t i = 0; i < model->devices_count; i++)
+        devices[i] = (struct ranked){gw_device_rank(model, i), i};
+    qsort(processes, model->processes_count, sizeof(*processes), compare_ranks);
+    qsort(devices, model->devices_count, sizeof(*devices), compare_ranks);
+}
+
 static int fill_process(const struct gw_plot_source *source, struct gw_timeline_data *data, const bool *shown,
-                        uint32_t process)
+                        const struct ranked *devices, uint32_t process)
 {
     const struct gw_model *model = source->model;
     struct gw_timeline_row row;
@@ -341,7 +371,8 @@ static int fill_process(const struct gw_plot_source *source, struct gw_timeline_
         if (error)
             return error;
     }
-    for (uint32_t device = 0; device < model->devices_count; device++) {
+    for (uint32_t k = 0; k < model->devices_count; k++) {
+        uint32_t device = devices[k].index;
         bool used = false;
         if (model->devices[device].process != process || !shown[device])
             continue;
@@ -452,19 +483,22 @@ int gw_timeline_fill(const struct gw_plot_source *source, struct gw_timeline_dat
     int error;
 
     bool *shown = calloc(model->devices_count + 1, sizeof(*shown));
+    struct ranked *processes = calloc(model->processes_count + 1, sizeof(*processes));
+    struct ranked *devices = calloc(model->devices_count + 1, sizeof(*devices));
 
     data->rows = calloc(model->threads_count + model->streams_count + model->devices_count + 1, sizeof(*data->rows));
-    error = shown && data->rows ? choose_colours(model, data) : -ENOMEM;
+    error = shown && processes && devices && data->rows ? choose_colours(model, data) : -ENOMEM;
     if (!error)
         error = find_collectives(model, data);
     if (!error)
         error = choose_devices(model, data, shown);
-    if (!error && data->process != GW_NONE)
-        error = fill_process(source, data, shown, data->process);
+    if (!error)
+        order_by_rank(model, data, processes, devices);
     for (uint32_t i = 0; i < model->processes_count && !error; i++)
-        if (i != data->process)
-            error = fill_process(source, data, shown, i);
+        error = fill_process(source, data, shown, devices, processes[i].index);
     free(shown);
+    free(processes);
+    free(devices);
     if (error)
         return error;
     drop_rows(data, GW_ROW_THREAD, GW_TIMELINE_THREADS_MAX);

@@ -1,4 +1,5 @@
 #include "plots/timeline_panel.h"
+#include "plots/devices.h"
 #include "plots/timeline_labels.h"
 
 #include <errno.h>
@@ -156,8 +157,13 @@ static void draw_steps(struct gw_page *page, const struct gw_timeline_data *data
 {
     const struct gw_model *model = page->source->model;
     uint32_t shown = data->step_end - data->step_first;
+    char of[64] = "steps";
 
-    gw_page_muted(page, GW_PAGE_MARGIN, y, LABEL_WIDTH - 10.0, STEP_HEIGHT, GW_SIZE_SMALL, GW_ALIGN_LEFT, "steps");
+    if (model->processes_count > 1 && model->processes[data->process].rank >= 0)
+        snprintf(of, sizeof(of), "steps of rank %" PRId32, model->processes[data->process].rank);
+    else if (model->processes_count > 1)
+        snprintf(of, sizeof(of), "steps of process %" PRIu32, model->processes[data->process].pid);
+    gw_page_muted(page, GW_PAGE_MARGIN, y, LABEL_WIDTH - 10.0, STEP_HEIGHT, GW_SIZE_SMALL, GW_ALIGN_LEFT, of);
     for (uint32_t i = data->step_first; i < data->step_end; i++) {
         const struct gw_step *step = &model->steps[i];
         bool median = i == page->source->budget->median_step;
@@ -243,7 +249,7 @@ static void caption(const struct gw_page *page, const struct gw_timeline_row *ro
 {
     const struct gw_model *model = page->source->model;
     const struct gw_process *process = &model->processes[row->process];
-    int32_t rank = row->device == GW_NONE ? process->rank : gw_page_rank(model, row->device);
+    int32_t rank = row->device == GW_NONE ? process->rank : gw_device_rank(model, row->device);
     int at;
 
     if (row->kind == GW_ROW_THREAD) {
