@@ -225,6 +225,39 @@ static void child_graph_runs_in_place(void **state)
     OK(cuGraphDestroy(child));
 }
 
+#if CUDA_VERSION >= 12090
+static void nodes_of_a_moved_child_can_be_updated(void **state)
+{
+    (void)state;
+    CUgraph parent, child;
+    CUgraphNode node;
+    uint64_t longer_ns = 700000;
+    void *parameters[] = {&longer_ns};
+    const CUDA_KERNEL_NODE_PARAMS longer = {.func = support_kernel("moved_spin_ns"),
+                                            .gridDimX = 1,
+                                            .gridDimY = 1,
+                                            .gridDimZ = 1,
+                                            .blockDimX = 32,
+                                            .blockDimY = 1,
+                                            .blockDimZ = 1,
+                                            .kernelParams = parameters};
+    OK(cuGraphCreate(&parent, 0));
+    OK(cuGraphCreate(&child, 0));
+    const CUgraphNode inner = add_spin(child, NULL, 0, "moved_spin_ns", 100000);
+    CUgraphNodeParams moved = {.type = CU_GRAPH_NODE_TYPE_GRAPH,
+                               .graph = {.graph = child, .ownership = CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE}};
+    OK(cuGraphAddNode_v2(&node, parent, NULL, NULL, 0, &moved));
+    assert_int_equal(cuGraphAddNode_v2(&node, parent, NULL, NULL, 0, &moved), CUDA_ERROR_INVALID_VALUE);
+    assert_int_equal(cuGraphDestroy(child), CUDA_ERROR_INVALID_VALUE);
+    CUgraphExec exec = instantiate(parent);
+    OK(cuGraphExecKernelNodeSetParams_v2(exec, inner, &longer));
+    launch(exec);
+    assert_int_equal(duration_of("moved_spin_ns"), 700000);
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(parent));
+}
+#endif
+
 static void graph_launched_into_a_capture_becomes_a_child(void **state)
 {
     (void)state;
@@ -324,6 +357,9 @@ int main(void)
         cmocka_unit_test(exec_parameters_and_update),
         cmocka_unit_test(cycle_cannot_be_instantiated),
         cmocka_unit_test(child_graph_runs_in_place),
+#if CUDA_VERSION >= 12090
+        cmocka_unit_test(nodes_of_a_moved_child_can_be_updated),
+#endif
         cmocka_unit_test(graph_launched_into_a_capture_becomes_a_child),
         cmocka_unit_test(launches_of_one_graph_follow_each_other),
         cmocka_unit_test(allocation_nodes_have_addresses),

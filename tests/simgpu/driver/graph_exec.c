@@ -360,9 +360,11 @@ static CUresult set_params(CUgraphExec exec, CUgraphNode node, const CUgraphNode
     struct exec_node *found;
     struct work work = {0};
     CUresult result = find(exec, node, &found);
+    if (!result && given->type == CU_GRAPH_NODE_TYPE_GRAPH)
+        result = CUDA_ERROR_INVALID_VALUE;
     if (result || (result = work_from_node_params(&work, given)))
         return result;
-    if (work.type != found->work.type || work.type == CU_GRAPH_NODE_TYPE_GRAPH) {
+    if (work.type != found->work.type) {
         work_clear(&work);
         return CUDA_ERROR_INVALID_VALUE;
     }

@@ -58,6 +58,16 @@ static CUresult work_from_child(struct work *work, CUgraph child)
     return CUDA_SUCCESS;
 }
 
+// The child itself, with the handles of its nodes, as the parent's from now on.
+static CUresult work_from_moved(struct work *work, CUgraph child)
+{
+    if (!IS(child, MAGIC_GRAPH) || child->is_child)
+        return CUDA_ERROR_INVALID_VALUE;
+    *work = (struct work){.type = CU_GRAPH_NODE_TYPE_GRAPH, .child = child};
+    child->is_child = true;
+    return CUDA_SUCCESS;
+}
+
 static CUresult work_from_event(struct work *work, CUgraphNodeType type, CUevent event)
 {
     if (!IS(event, MAGIC_EVENT))
@@ -163,6 +173,10 @@ CUresult work_from_node_params(struct work *work, const CUgraphNodeParams *given
         *work = (struct work){.type = CU_GRAPH_NODE_TYPE_HOST, .host = {given->host.fn, given->host.userData}};
         return given->host.fn ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     case CU_GRAPH_NODE_TYPE_GRAPH:
+#if CUDA_VERSION >= 12090
+        if (given->graph.ownership == CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE)
+            return work_from_moved(work, given->graph.graph);
+#endif
         return work_from_child(work, given->graph.graph);
     case CU_GRAPH_NODE_TYPE_EMPTY:
         *work = (struct work){.type = CU_GRAPH_NODE_TYPE_EMPTY};
