@@ -158,6 +158,7 @@ int gw_group(const uint32_t *group_of, size_t count, size_t groups, uint32_t **r
 
 /* extras.c: gaps of threads, losses, clocks. */
 int gw_build_extras(struct gw_builder *builder);
+int gw_build_engines(struct gw_builder *builder);
 
 /* unrecorded.c. After all others: what was not recorded on purpose becomes a loss, and what its edges cut says so. */
 int gw_build_unrecorded(struct gw_builder *builder);

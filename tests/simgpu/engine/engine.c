@@ -73,6 +73,7 @@ struct op *op_create(enum op_kind kind, struct device *device, unsigned stream)
                       .engine = ENGINE_NONE,
                       .device = device,
                       .stream = stream,
+                      .home = device->index,
                       .name = "",
                       .correlation = sim_thread.correlation,
                       .submit_ns = clock_now_ns(),
@@ -135,7 +136,7 @@ static void log_op(const struct op *op)
         op_observer(op);
     if (op->kind == OP_MARKER || !truth_enabled())
         return;
-    const struct truth_op row = {.device = op->device->index,
+    const struct truth_op row = {.device = op->home,
                                  .stream = op->stream,
                                  .kind = kinds[op->kind],
                                  .name = op->name,

@@ -43,7 +43,8 @@ struct op {
     enum op_engine engine;
     unsigned units; // of the engine
     struct device *device;
-    unsigned stream;  // number in the truth log
+    unsigned stream;  // number in the truth log, within the device `home`
+    unsigned home;    // number of the device whose stream it is on; `device` is the one whose engine carries it out
     const char *name; // interned: never freed
     uint64_t bytes, graph_node, correlation;
     uint32_t graph;   // executable graph it is launched by; 0: none
