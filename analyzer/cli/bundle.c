@@ -10,6 +10,7 @@
 #include "analyzer/export/report.h"
 #include "analyzer/model/build.h"
 #include "analyzer/model/import/import.h"
+#include "analyzer/read/summary.h"
 #include "analyzer/session/run_dir.h"
 #include "plots/plots.h"
 
@@ -309,6 +310,10 @@ static int open_recording(const char *command, struct bundle *bundle)
     const uint64_t max_bytes = chosen->max_bytes ? chosen->max_bytes : DEFAULT_MAX_BYTES;
     struct gw_error error = {""};
     int status = gw_bundle_recording_open(chosen->run, &bundle->recording, &error);
+    if (status == -ENOTSUP && chosen->last_step == UINT32_MAX && !chosen->max_bytes) {
+        bundle->has_database = true;
+        return 0;
+    }
     if (status) {
         gw_complain(command, "%s", error.text);
         return status;
@@ -368,7 +373,7 @@ static int pack(const char *command, const struct bundle_options *chosen, struct
     const struct gw_report report = {model, budget, verdicts};
     bundle.report = &report;
     if (chosen->output && !chosen->no_trace && !chosen->with_trace) {
-        bundle.has_database = gw_is_import(chosen->run);
+        bundle.has_database = gw_is_import(chosen->run) && !gw_is_summary(chosen->run);
         if (!bundle.has_database && open_recording(command, &bundle) != 0)
             goto end;
     }
@@ -403,7 +408,8 @@ int gw_verb_bundle(int argc, char **argv)
         gw_complain(argv[0], "%s is a bundle already", chosen.run);
         return GW_EXIT_FAILURE;
     }
-    if (gw_is_import(chosen.run) && (chosen.last_step != UINT32_MAX || chosen.max_bytes)) {
+    if (gw_is_import(chosen.run) && !gw_is_summary(chosen.run) &&
+        (chosen.last_step != UINT32_MAX || chosen.max_bytes)) {
         gw_complain(argv[0], "%s is a trace of another tool, which cannot be cut; leave out --steps and --max-size",
                     chosen.run);
         return GW_EXIT_FAILURE;

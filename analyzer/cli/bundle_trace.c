@@ -7,6 +7,7 @@
 
 #include "analyzer/cli/cli.h"
 #include "analyzer/read/read.h"
+#include "analyzer/read/summary.h"
 #include "analyzer/session/run_dir.h"
 
 struct part {
@@ -36,6 +37,8 @@ void gw_bundle_recording_close(struct gw_bundle_recording *self)
 static int open_part(const char *path, struct part *part, struct gw_error *error)
 {
     char *file = NULL;
+    if (gw_is_summary(path))
+        return gw_error_set(error, -ENOTSUP, "%s is a summary, of which no trace can be made", path);
     int status = gw_run_file_read(path, &part->file, error);
     status = status ? status : gw_records_read(part->file->trace_path, NULL, &part->records, error);
     if (!status && asprintf(&file, "%s/run.json", path) < 0)

@@ -19,7 +19,7 @@ struct gw_bundle_choice {
 };
 
 /* Reads the recording at path again, for a recorded run. Close with gw_bundle_recording_close. Returns 0 or a negative
- * errno with *error filled. */
+ * errno with *error filled: -ENOTSUP when a rank of it is a summary (read/summary.h). */
 int gw_bundle_recording_open(const char *path, struct gw_bundle_recording **ret_recording, struct gw_error *error);
 void gw_bundle_recording_close(struct gw_bundle_recording *recording); /* NULL is allowed */
 
