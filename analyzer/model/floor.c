@@ -10,35 +10,39 @@ static int by_value(const void *left, const void *right)
 }
 
 /* Copies that a thread of the host takes part in are known to within their call only; each states that itself. */
-static bool counts(const struct gw_model *model, const struct gw_op *op, size_t device)
+static bool counts(const struct gw_op *op)
 {
-    return !(op->flags & GW_OP_UNTIMED) && model->streams[op->stream].device == device &&
+    return !(op->flags & GW_OP_UNTIMED) &&
            (op->kind == GW_OP_KERNEL || op->kind == GW_OP_COMM || op->kind == GW_OP_MEMSET || op->kind == GW_OP_GRAPH);
 }
 
 int gw_build_floor(struct gw_builder *builder)
 {
     struct gw_model *model = builder->model;
-    uint32_t *errors = malloc((model->ops_count + 1) * sizeof(*errors));
-    if (!errors) {
-        return -ENOMEM;
+    uint32_t *device_of = malloc((model->ops_count + 1) * sizeof(*device_of)), *ops = NULL, *first = NULL;
+    int status = device_of ? 0 : -ENOMEM;
+    for (size_t i = 0; i < model->ops_count && !status; i++) {
+        const struct gw_op *op = &model->ops[i];
+        device_of[i] = counts(op) ? model->streams[op->stream].device : GW_NONE;
     }
-    for (size_t d = 0; d < model->devices_count; d++) {
-        size_t count = 0;
-        for (size_t i = 0; i < model->ops_count; i++) {
-            if (counts(model, &model->ops[i], d)) {
-                errors[count++] = model->ops[i].error_ns;
-            }
+    status = status ? status : gw_group(device_of, model->ops_count, model->devices_count, &ops, &first);
+    for (size_t d = 0; d < model->devices_count && !status; d++) {
+        uint32_t *errors = ops + first[d];
+        const size_t count = first[d + 1] - first[d];
+        for (size_t i = 0; i < count; i++) {
+            errors[i] = model->ops[errors[i]].error_ns;
         }
         if (count == 0) {
             continue;
         }
         qsort(errors, count, sizeof(*errors), by_value);
-        uint64_t floor_ns = errors[count - 1 - count / 100];
+        const uint64_t floor_ns = errors[count - 1 - count / 100];
         if (floor_ns > model->devices[d].timing_floor_ns) {
             model->devices[d].timing_floor_ns = floor_ns;
         }
     }
-    free(errors);
-    return 0;
+    free(device_of);
+    free(ops);
+    free(first);
+    return status;
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyzer/model/map.h"
 
@@ -53,6 +54,51 @@ static bool is_of(const struct gw_model *model, const struct gw_call *call, cons
 static bool is_wait(const struct gw_model *model, const struct gw_call *call, const struct gw_sequence *sequence)
 {
     return is_of(model, call, sequence) && gw_call_class(call->function) == GW_CALL_SYNC;
+}
+
+static int by_index(const void *left, const void *right)
+{
+    const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* Calls in order of begin among which all of the sequence's are: of several processes, its own threads' only, so that
+ * many processes do not each look at everybody's. *ret_calls NULL: all calls. */
+static int list_calls(const struct gw_model *model, const struct gw_sequence *sequence, uint32_t **ret_calls,
+                      size_t *ret_count)
+{
+    size_t count = 0, threads = 0, at = 0;
+    if (model->processes_count == 1) {
+        *ret_calls = NULL;
+        *ret_count = model->calls_count;
+        return 0;
+    }
+    for (size_t t = 0; t < model->threads_count; t++) {
+        count += model->threads[t].process == sequence->process ? model->threads[t].call_count : 0;
+    }
+    uint32_t *calls = malloc((count + 1) * sizeof(*calls));
+    if (!calls) {
+        return -ENOMEM;
+    }
+    for (size_t t = 0; t < model->threads_count; t++) {
+        const struct gw_thread *thread = &model->threads[t];
+        if (thread->process == sequence->process && thread->call_count) {
+            memcpy(calls + at, model->thread_calls + thread->call_first, thread->call_count * sizeof(*calls));
+            at += thread->call_count;
+            threads++;
+        }
+    }
+    if (threads > 1) {
+        qsort(calls, count, sizeof(*calls), by_index);
+    }
+    *ret_calls = calls;
+    *ret_count = count;
+    return 0;
+}
+
+static const struct gw_call *call_at(const struct gw_model *model, const uint32_t *calls, size_t place)
+{
+    return &model->calls[calls ? calls[place] : place];
 }
 
 /* The lane of the process with the most operations, the first of equal ones. */
@@ -109,19 +155,23 @@ int gw_sequence_create(const struct gw_model *model, uint32_t process, struct gw
     uint32_t op_count = model->processes[process].op_count;
     struct gw_map tokens = {0}, lanes = {0};
     struct gw_sequence sequence = {.process = process, .lane = leading_lane(model, process)};
-    int status = 0;
-    size_t waits = 0;
-    for (size_t i = 0; i < model->calls_count; i++) {
-        waits += is_wait(model, &model->calls[i], &sequence);
+    uint32_t *calls = NULL;
+    size_t waits = 0, call = 0, call_count = 0;
+    int status = list_calls(model, &sequence, &calls, &call_count);
+    if (status) {
+        return status;
+    }
+    for (size_t i = 0; i < call_count; i++) {
+        waits += is_wait(model, call_at(model, calls, i), &sequence);
     }
     uint64_t *enqueued_ns = enqueue_times(model, ops, op_count);
     sequence.events = malloc((op_count + waits + 1) * sizeof(*sequence.events));
     if (!sequence.events || !enqueued_ns) {
         free(sequence.events);
         free(enqueued_ns);
+        free(calls);
         return -ENOMEM;
     }
-    size_t call = 0;
     uint64_t left_ns = UINT64_MAX; /* when the host last left CUDA */
     for (uint32_t i = 0; i <= op_count && !status; i++) {
         struct gw_sequence_event next = {.begin_ns = UINT64_MAX, .op = i};
@@ -130,8 +180,8 @@ int gw_sequence_create(const struct gw_model *model, uint32_t process, struct gw
             next.begin_ns = enqueued_ns[i];
             next.end_ns = host_call(op) == GW_NONE ? next.begin_ns : model->calls[host_call(op)].end_ns;
         }
-        for (; call < model->calls_count && model->calls[call].begin_ns < next.begin_ns && !status; call++) {
-            const struct gw_call *wait = &model->calls[call];
+        for (; call < call_count && call_at(model, calls, call)->begin_ns < next.begin_ns && !status; call++) {
+            const struct gw_call *wait = call_at(model, calls, call);
             if (!is_of(model, wait, &sequence)) {
                 continue;
             }
@@ -166,6 +216,7 @@ int gw_sequence_create(const struct gw_model *model, uint32_t process, struct gw
     sequence.lane_count = (uint32_t)lanes.count;
     gw_map_clear(&tokens);
     gw_map_clear(&lanes);
+    free(calls);
     free(enqueued_ns);
     if (status) {
         gw_sequence_clear(&sequence);

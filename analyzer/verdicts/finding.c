@@ -32,9 +32,7 @@ void gw_finding_release(struct gw_finding *finding)
 static uint64_t idle_from(const struct gw_judge *judge, uint32_t process, uint64_t from, uint64_t to)
 {
     uint64_t longest = 0;
-    for (uint32_t d = 0; d < judge->model->devices_count; d++) {
-        if (judge->model->devices[d].process != process)
-            continue;
+    for (uint32_t d = judge->first_device[process]; d != GW_NONE; d = judge->next_device[d]) {
         size_t low = judge->device_gaps[d], high = judge->device_gaps[d + 1], end = high;
         while (low < high) {
             size_t middle = low + (high - low) / 2;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyzer/verdicts/comm.h"
 #include "analyzer/verdicts/intervals.h"
@@ -14,25 +15,39 @@
 
 /* ---- facts ---- */
 
-/* Looks through the calls nested in a fact's: they follow it in order of begin, on its thread, one deeper. */
-static void look_inside(const struct gw_model *model, struct gw_fact *fact)
+/* Looks through the calls nested in a fact's: they follow it among its thread's calls, one deeper. `place`: where the
+ * fact's is among those. */
+static void look_inside(const struct gw_model *model, uint32_t place, struct gw_fact *fact)
 {
     const struct gw_call *outer = &model->calls[fact->call];
+    const struct gw_thread *thread = &model->threads[fact->thread];
     uint64_t compile_ns = 0;
-    for (size_t i = fact->call; i < model->calls_count && model->calls[i].begin_ns <= outer->end_ns; i++) {
-        const struct gw_call *call = &model->calls[i];
-        if (call->thread != outer->thread)
-            continue;
-        if (i != fact->call && call->depth <= 1)
+    for (uint32_t i = place; i < thread->call_count; i++) {
+        const uint32_t index = model->thread_calls[thread->call_first + i];
+        const struct gw_call *call = &model->calls[index];
+        if (i != place && (call->depth <= 1 || call->begin_ns > outer->end_ns))
             break;
         if (fact->detail == GW_NONE && call->detail_kind != GW_DETAIL_NONE && call->detail != GW_NONE) {
-            fact->detail = (uint32_t)i;
+            fact->detail = index;
             fact->detail_kind = call->detail_kind;
         }
-        if (i != fact->call && call->depth == 2 && gw_call_class(call->function) == GW_CALL_COMPILE)
+        if (i != place && call->depth == 2 && gw_call_class(call->function) == GW_CALL_COMPILE)
             compile_ns += call->end_ns - call->begin_ns;
     }
     fact->compile_ns = compile_ns < UINT32_MAX ? (uint32_t)compile_ns : UINT32_MAX;
+}
+
+static size_t first_step_of(const struct gw_model *model, uint32_t process)
+{
+    size_t low = 0, high = model->steps_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (model->steps[middle].process < process)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 /* Nothing a judge could ask about, apart from its times. */
@@ -42,22 +57,25 @@ static bool is_plain(const struct gw_fact *fact)
            fact->enqueues_nothing;
 }
 
-static struct gw_fact fact_of(const struct gw_judge *judge, uint32_t index, size_t *step)
+/* *step and *place go on from fact to fact of a thread: the step they lie in, and where among the thread's calls. */
+static struct gw_fact fact_of(const struct gw_judge *judge, uint32_t index, size_t *step, uint32_t *place)
 {
     const struct gw_model *model = judge->model;
     const struct gw_call *call = &model->calls[index];
-    uint32_t process = model->threads[call->thread].process;
+    const struct gw_thread *thread = &model->threads[call->thread];
+    uint32_t process = thread->process;
     struct gw_fact fact = {.call = index, .thread = call->thread, .step = GW_NONE, .detail = GW_NONE};
     fact.cls = (uint8_t)gw_call_class(call->function);
     fact.enqueues_nothing = judge->call_ops.first[index] == judge->call_ops.first[index + 1];
-    while (*step < model->steps_count &&
-           (model->steps[*step].process < process ||
-            (model->steps[*step].process == process && model->steps[*step].end_ns <= call->begin_ns)))
+    while (*step < model->steps_count && model->steps[*step].process == process &&
+           model->steps[*step].end_ns <= call->begin_ns)
         ++*step;
     if (*step < model->steps_count && model->steps[*step].process == process &&
         call->begin_ns >= model->steps[*step].begin_ns && !model->steps[*step].warmup)
         fact.step = (uint32_t)*step;
-    look_inside(model, &fact);
+    while (*place < thread->call_count && model->thread_calls[thread->call_first + *place] != index)
+        ++*place;
+    look_inside(model, *place, &fact);
     return fact;
 }
 
@@ -69,9 +87,10 @@ static int make_facts(struct gw_judge *judge)
     if (!facts)
         return -ENOMEM;
     for (uint32_t t = 0; t < model->threads_count; t++) {
-        size_t step = 0, first = count;
+        size_t step = first_step_of(model, model->threads[t].process), first = count;
+        uint32_t place = 0;
         for (size_t i = judge->host.thread_calls[t]; i < judge->host.thread_calls[t + 1]; i++) {
-            struct gw_fact fact = fact_of(judge, judge->host.calls[i], &step);
+            struct gw_fact fact = fact_of(judge, judge->host.calls[i], &step, &place);
             bool replaces =
                 count >= first + 2 && is_plain(&fact) && is_plain(&facts[count - 1]) && is_plain(&facts[count - 2]);
             count -= replaces;
@@ -209,8 +228,16 @@ static int index_gaps(struct gw_judge *judge)
     size_t at = 0;
     judge->device_gaps = calloc(judge->model->devices_count + 1, sizeof *judge->device_gaps);
     judge->idle_on_ns = calloc(judge->budget->gaps_count + 1, sizeof *judge->idle_on_ns);
-    if (!judge->device_gaps || !judge->idle_on_ns)
+    judge->first_device = malloc((judge->model->processes_count + 1) * sizeof *judge->first_device);
+    judge->next_device = malloc((judge->model->devices_count + 1) * sizeof *judge->next_device);
+    if (!judge->device_gaps || !judge->idle_on_ns || !judge->first_device || !judge->next_device)
         return -ENOMEM;
+    memset(judge->first_device, 0xff, judge->model->processes_count * sizeof *judge->first_device);
+    for (size_t d = judge->model->devices_count; d-- > 0;) {
+        uint32_t *first = &judge->first_device[judge->model->devices[d].process];
+        judge->next_device[d] = *first;
+        *first = (uint32_t)d;
+    }
     for (size_t i = judge->budget->gaps_count; i-- > 0;) {
         const struct gw_gap *gap = &judge->budget->gaps[i];
         bool goes_on =
@@ -322,6 +349,8 @@ void gw_judge_release(struct gw_judge *judge)
     gw_host_release(&judge->host);
     free(judge->facts);
     free(judge->device_gaps);
+    free(judge->first_device);
+    free(judge->next_device);
     free(judge->idle_on_ns);
     free(judge->explained_ns);
     pthread_mutex_destroy(&judge->lock);

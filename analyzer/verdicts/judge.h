@@ -36,9 +36,10 @@ struct gw_judge {
     struct gw_host host;
     struct gw_call_ops call_ops;
     GW_ARRAY(struct gw_fact, facts);
-    size_t *device_gaps;  /* gaps of device d lie in [device_gaps[d], device_gaps[d + 1]) of budget->gaps */
-    uint64_t *idle_on_ns; /* a gap's length and that of the gaps that follow it without a break */
-    double steps;         /* analysed */
+    size_t *device_gaps; /* gaps of device d lie in [device_gaps[d], device_gaps[d + 1]) of budget->gaps */
+    uint32_t *first_device, *next_device; /* of process p: first_device[p], then next_device[d]; GW_NONE at the end */
+    uint64_t *idle_on_ns;                 /* a gap's length and that of the gaps that follow it without a break */
+    double steps;                         /* analysed */
     double mean_ns, median_ns, noise_ns, threshold_ns; /* of a step */
     double class_ns[GW_CLASS_COUNT];                   /* mean per analysed step, mean over devices */
     double idle_ns;                                    /* of all idle classes */

@@ -386,17 +386,30 @@ static uint32_t lane_of_step(const struct builder *b, const struct gw_step *step
     return 0;
 }
 
+/* The first node of a lane that begins at or after t_ns; nodes are in order of begin. */
+static size_t first_node_of(const struct gw_replay *replay, uint32_t lane, uint64_t t_ns)
+{
+    size_t low = 0, high = replay->nodes_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (replay->nodes[middle].begin_ns < t_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    while (low < replay->nodes_count && replay->thread_lane[replay->nodes[low].thread] != lane)
+        low++;
+    return low;
+}
+
 static int add_phases(struct builder *b)
 {
     const struct gw_model *model = b->model;
     struct gw_replay *replay = b->replay;
-    size_t node = 0;
     const struct gw_step *last = NULL;
     for (size_t s = 0; s < model->steps_count; s++) {
         const struct gw_step *step = &model->steps[s];
         replay->step_nodes[s] = GW_NONE;
-        if (s && model->steps[s - 1].process != step->process)
-            node = 0;
         if (step->warmup || step->begin_ns < b->window_begin || step->end_ns > b->window_end) {
             last = NULL;
             continue;
@@ -404,13 +417,8 @@ static int add_phases(struct builder *b)
         if (last && last->process != step->process)
             last = NULL;
         uint32_t lane = lane_of_step(b, step);
-        while (node < replay->nodes_count && (replay->thread_lane[replay->nodes[node].thread] != lane ||
-                                              replay->nodes[node].begin_ns < step->begin_ns))
-            node++;
-        size_t end = node;
-        while (end < replay->nodes_count &&
-               (replay->thread_lane[replay->nodes[end].thread] != lane || replay->nodes[end].begin_ns < step->end_ns))
-            end++;
+        size_t node = first_node_of(replay, lane, step->begin_ns);
+        size_t end = first_node_of(replay, lane, step->end_ns);
         replay->step_nodes[s] = (uint32_t)node;
         replay->steps++;
         if (last && last->end_ns == step->begin_ns) {
