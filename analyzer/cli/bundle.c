@@ -10,7 +10,6 @@
 #include "analyzer/export/report.h"
 #include "analyzer/model/build.h"
 #include "analyzer/model/import/import.h"
-#include "analyzer/read/summary.h"
 #include "analyzer/session/run_dir.h"
 #include "plots/plots.h"
 
@@ -373,7 +372,7 @@ static int pack(const char *command, const struct bundle_options *chosen, struct
     const struct gw_report report = {model, budget, verdicts};
     bundle.report = &report;
     if (chosen->output && !chosen->no_trace && !chosen->with_trace) {
-        bundle.has_database = gw_is_import(chosen->run) && !gw_is_summary(chosen->run);
+        bundle.has_database = gw_is_import(chosen->run);
         if (!bundle.has_database && open_recording(command, &bundle) != 0)
             goto end;
     }
@@ -408,9 +407,8 @@ int gw_verb_bundle(int argc, char **argv)
         gw_complain(argv[0], "%s is a bundle already", chosen.run);
         return GW_EXIT_FAILURE;
     }
-    if (gw_is_import(chosen.run) && !gw_is_summary(chosen.run) &&
-        (chosen.last_step != UINT32_MAX || chosen.max_bytes)) {
-        gw_complain(argv[0], "%s is a trace of another tool, which cannot be cut; leave out --steps and --max-size",
+    if (gw_is_import(chosen.run) && (chosen.last_step != UINT32_MAX || chosen.max_bytes)) {
+        gw_complain(argv[0], "%s is no recording of which a part can be taken; leave out --steps and --max-size",
                     chosen.run);
         return GW_EXIT_FAILURE;
     }
