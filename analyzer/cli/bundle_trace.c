@@ -37,8 +37,6 @@ void gw_bundle_recording_close(struct gw_bundle_recording *self)
 static int open_part(const char *path, struct part *part, struct gw_error *error)
 {
     char *file = NULL;
-    if (gw_is_summary(path))
-        return gw_error_set(error, -ENOTSUP, "%s is a summary, of which no trace can be made", path);
     int status = gw_run_file_read(path, &part->file, error);
     status = status ? status : gw_records_read(part->file->trace_path, NULL, &part->records, error);
     if (!status && asprintf(&file, "%s/run.json", path) < 0)
@@ -48,11 +46,18 @@ static int open_part(const char *path, struct part *part, struct gw_error *error
     return status || part->run ? status : gw_error_set(error, -ENOMEM, "%s: no memory to read it", path);
 }
 
+static int refuse_summary(const char *path, struct gw_error *error)
+{
+    return gw_is_summary(path) ? gw_error_set(error, -ENOTSUP, "%s is a summary, of which no trace can be made", path)
+                               : 0;
+}
+
 int gw_bundle_recording_open(const char *path, struct gw_bundle_recording **ret_recording, struct gw_error *error)
 {
     char **paths = NULL;
     struct gw_bundle_recording *self = calloc(1, sizeof(*self));
-    int status = self ? gw_run_paths(path, &paths, error) : -ENOMEM;
+    int status = self ? refuse_summary(path, error) : -ENOMEM;
+    status = status ? status : gw_run_paths(path, &paths, error);
     size_t count = 0;
     while (!status && paths[count])
         count++;
@@ -60,7 +65,8 @@ int gw_bundle_recording_open(const char *path, struct gw_bundle_recording **ret_
         status = -ENOMEM;
     for (size_t i = 0; i < count && !status; i++) {
         self->count++;
-        status = open_part(paths[i], &self->parts[i], error);
+        status = refuse_summary(paths[i], error);
+        status = status ? status : open_part(paths[i], &self->parts[i], error);
     }
     gw_run_paths_free(paths);
     if (status == -ENOMEM)
