@@ -7,10 +7,8 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define CHART_HEIGHT 420.0
 #define AXIS_WIDTH 72.0
@@ -169,16 +167,19 @@ static void draw_median(struct gw_page *page, const struct gw_budget_data *data,
     draw_amount(page, amounts + 140.0, y + 6.0, data->mean.total_ns, true);
 }
 
-static void __attribute__((format(printf, 3, 4))) add_note(char *text, size_t size, const char *format, ...)
+static void write_note(const struct gw_budget_data *data, size_t cut, double longest_ns, char *note, size_t size)
 {
-    size_t length = strlen(text);
-    va_list arguments;
+    char part[128], longest[GW_UNIT_TEXT];
 
-    if (length)
-        length += (size_t)snprintf(text + length, size - length, "  ·  ");
-    va_start(arguments, format);
-    vsnprintf(text + length, size - length, format, arguments);
-    va_end(arguments);
+    gw_format_duration(longest_ns, longest);
+    snprintf(part, sizeof(part), "%zu step%s longer than the axis; the longest takes %s", cut,
+             cut == 1 ? " is" : "s are", longest);
+    gw_page_add_part(note, size, cut ? part : NULL);
+    snprintf(part, sizeof(part), "mean over %" PRIu32 " devices", data->devices);
+    gw_page_add_part(note, size, data->devices > 1 ? part : NULL);
+    snprintf(part, sizeof(part), "%" PRIu32 " process%s of other programs left out", data->other_processes,
+             data->other_processes == 1 ? " is" : "es are");
+    gw_page_add_part(note, size, data->other_processes ? part : NULL);
 }
 
 void gw_layout_budget(struct gw_page *page)
@@ -186,7 +187,7 @@ void gw_layout_budget(struct gw_page *page)
     struct gw_budget_data data;
     size_t cut;
     double longest, y;
-    char note[256] = "", longest_text[GW_UNIT_TEXT], title[160] = "where the time of each step goes";
+    char note[256] = "", title[160] = "where the time of each step goes";
     int error = gw_budget_data_create(page->source, &data);
 
     if (error) {
@@ -217,15 +218,7 @@ void gw_layout_budget(struct gw_page *page)
             draw_median(page, &data, &median);
         }
     }
-    gw_format_duration(longest, longest_text);
-    if (cut)
-        add_note(note, sizeof(note), "%zu step%s longer than the axis; the longest takes %s", cut,
-                 cut == 1 ? " is" : "s are", longest_text);
-    if (data.devices > 1)
-        add_note(note, sizeof(note), "mean over %" PRIu32 " devices", data.devices);
-    if (data.other_processes)
-        add_note(note, sizeof(note), "%" PRIu32 " process%s of other programs left out", data.other_processes,
-                 data.other_processes == 1 ? " is" : "es are");
+    write_note(&data, cut, longest, note, sizeof(note));
     gw_page_finish(page, y + 26.0 + CHART_HEIGHT + 44.0, note);
     gw_budget_data_clear(&data);
 }

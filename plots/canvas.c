@@ -115,14 +115,16 @@ static void set_colour(cairo_t *cairo, uint32_t colour)
 
 static void draw_hatch(cairo_t *cairo, const struct gw_item *item)
 {
-    const double step = 6.0;
+    const double step = 6.0, first = floor((item->x - item->h) / step) * step;
+    unsigned int lines = (unsigned int)ceil((item->x + item->w - first) / step);
 
     cairo_save(cairo);
     cairo_rectangle(cairo, item->x, item->y, item->w, item->h);
     cairo_clip(cairo);
     cairo_set_source_rgba(cairo, 1.0, 1.0, 1.0, 0.55);
     cairo_set_line_width(cairo, 1.5);
-    for (double x = floor((item->x - item->h) / step) * step; x < item->x + item->w; x += step) {
+    for (unsigned int i = 0; i < lines; i++) {
+        double x = first + i * step;
         cairo_move_to(cairo, x, item->y + item->h);
         cairo_line_to(cairo, x + item->h, item->y);
     }

@@ -32,7 +32,9 @@ struct histogram {
 static double bin_begin_ns(uint32_t bin)
 {
     static const double mantissa[] = {1.0, 2.0, 5.0};
-    return bin == 0 ? 0.0 : mantissa[(bin - 1) % 3] * pow(10.0, 3.0 + (bin - 1) / 3);
+    uint32_t decade = bin == 0 ? 0 : (bin - 1) / 3;
+
+    return bin == 0 ? 0.0 : mantissa[(bin - 1) % 3] * pow(10.0, 3.0 + decade);
 }
 
 static uint32_t bin_of(uint64_t length_ns)

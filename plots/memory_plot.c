@@ -235,16 +235,14 @@ static void write_note(const struct gw_memory_data *data, uint32_t left_out, cha
         {data->unsized, "array, whose size is not known, is left out",
          "arrays, whose sizes are not known, are left out"},
     };
-    size_t at = (size_t)snprintf(text, size,
-                                 "what the driver itself takes (contexts, modules, the reserve of pools) "
-                                 "makes no call and is not shown");
 
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && at < size; i++) {
-        char count[GW_UNIT_TEXT];
+    snprintf(text, size,
+             "what the driver itself takes (contexts, modules, the reserve of pools) makes no call and is not shown");
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        char count[GW_UNIT_TEXT], part[128];
         gw_format_count(parts[i].count, count);
-        if (parts[i].count)
-            at += (size_t)snprintf(text + at, size - at, "  ·  %s %s", count,
-                                   parts[i].count == 1 ? parts[i].one : parts[i].many);
+        snprintf(part, sizeof(part), "%s %s", count, parts[i].count == 1 ? parts[i].one : parts[i].many);
+        gw_page_add_part(text, size, parts[i].count ? part : NULL);
     }
 }
 

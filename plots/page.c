@@ -115,15 +115,15 @@ const char *gw_page_device_model(const struct gw_model *model, uint32_t device)
 {
     const char *name = model->devices[device].name;
 
-    return name && strcasecmp(name, "simulated GPU") ? name : NULL;
+    return name && strcasecmp(name, "simulated GPU") != 0 ? name : NULL;
 }
 
-static void append(char *text, size_t size, const char *part)
+void gw_page_add_part(char *note, size_t size, const char *part)
 {
-    size_t length = strlen(text);
+    size_t length = strlen(note);
 
     if (part && *part)
-        snprintf(text + length, size - length, "%s%s", length ? "  ·  " : "", part);
+        snprintf(note + length, size - length, "%s%s", length ? "  ·  " : "", part);
 }
 
 static void describe_devices(const struct gw_model *model, char *text, size_t size)
@@ -169,18 +169,18 @@ double gw_page_title(struct gw_page *page, const char *title)
 
     gw_page_program(model, program, sizeof(program));
     describe_devices(model, devices, sizeof(devices));
-    append(facts, sizeof(facts), devices);
+    gw_page_add_part(facts, sizeof(facts), devices);
     if (model->run.host) {
         snprintf(text, sizeof(text), "host %s", model->run.host);
-        append(facts, sizeof(facts), text);
+        gw_page_add_part(facts, sizeof(facts), text);
     }
     /* A trace without events has no time of its own. */
     if (model->run.realtime_offset_ns && model->run.begin_ns && gmtime_r(&seconds, &utc) &&
         strftime(when, sizeof(when), "%F %T UTC", &utc))
-        append(facts, sizeof(facts), when);
+        gw_page_add_part(facts, sizeof(facts), when);
     if (model->run.path) {
         snprintf(text, sizeof(text), "run %s", base_name(model->run.path));
-        append(facts, sizeof(facts), text);
+        gw_page_add_part(facts, sizeof(facts), text);
     }
     snprintf(text, sizeof(text), "%s: %s", program, title);
     draw_title(page, text);
@@ -305,25 +305,25 @@ static void note_missing(const struct gw_model *model, char *text, size_t size)
             floor_ns = model->devices[i].timing_floor_ns;
     }
     if (model->timing == GW_TIMING_OFF && model->ops_count) {
-        append(text, size, "GPU timing was off: what the GPU did is not shown");
+        gw_page_add_part(text, size, "GPU timing was off: what the GPU did is not shown");
     } else if (untimed) {
         gw_format_count(untimed, count);
         snprintf(part, sizeof(part), "%s device operations have no times and are not shown", count);
-        append(text, size, part);
+        gw_page_add_part(text, size, part);
     }
     if (model->timing != GW_TIMING_OFF && model->ops_count) {
         gw_format_duration((double)floor_ns, amount);
         snprintf(part, sizeof(part), "GPU times by %s%s%s", model->timing == GW_TIMING_CUPTI ? "CUPTI" : "CUDA events",
                  floor_ns ? ", exact to " : "", floor_ns ? amount : "");
-        append(text, size, part);
+        gw_page_add_part(text, size, part);
     }
     if (model->run.discarded_events) {
         gw_format_count(model->run.discarded_events, count);
         snprintf(part, sizeof(part), "%s events were lost while recording", count);
-        append(text, size, part);
+        gw_page_add_part(text, size, part);
     }
     if (!model->run.finished)
-        append(text, size, "the recording was not finished properly");
+        gw_page_add_part(text, size, "the recording was not finished properly");
 }
 
 void gw_page_end(struct gw_page *page, double y, const char *note)
@@ -339,7 +339,7 @@ void gw_page_finish(struct gw_page *page, double y, const char *note)
 {
     char text[1024] = "";
 
-    append(text, sizeof(text), note);
+    gw_page_add_part(text, sizeof(text), note);
     note_missing(page->source->model, text, sizeof(text));
     gw_page_end(page, y, text);
 }

@@ -62,6 +62,9 @@ double gw_page_paragraph(struct gw_page *page, double x, double y, double w, dou
 /* A panel that says why there is nothing to draw. Returns the y below. */
 double gw_page_empty(struct gw_page *page, double y, const char *why);
 
+/* Adds a part to a note, set off by a dot; NULL or empty: nothing. */
+void gw_page_add_part(char *note, size_t size, const char *part);
+
 /* The page's height, after an optional note. */
 void gw_page_end(struct gw_page *page, double y, const char *note);
 

@@ -6,7 +6,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 static void describe_window(const struct gw_page *page, const struct gw_timeline_data *data, char *text, size_t size)
 {
@@ -61,12 +60,10 @@ void gw_layout_timeline(struct gw_page *page)
         y = gw_timeline_panel(page, &data, y);
         y = gw_timeline_legend(page, &data, y);
     }
-    if (data.devices_dropped)
-        snprintf(note, sizeof(note), "%" PRIu32 " devices that compute less are left out%s", data.devices_dropped,
-                 data.rows_dropped ? "  ·  " : "");
-    if (data.rows_dropped)
-        snprintf(note + strlen(note), sizeof(note) - strlen(note),
-                 "%" PRIu32 " threads and streams with less to show are left out", data.rows_dropped);
+    snprintf(text, sizeof(text), "%" PRIu32 " devices that compute less are left out", data.devices_dropped);
+    gw_page_add_part(note, sizeof(note), data.devices_dropped ? text : NULL);
+    snprintf(text, sizeof(text), "%" PRIu32 " threads and streams with less to show are left out", data.rows_dropped);
+    gw_page_add_part(note, sizeof(note), data.rows_dropped ? text : NULL);
     gw_page_finish(page, y, note);
 end:
     gw_timeline_data_clear(&data);

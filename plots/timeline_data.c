@@ -175,9 +175,10 @@ static int choose_colours(const struct gw_model *model, struct gw_timeline_data 
     return 0;
 }
 
-static int fill_thread(const struct gw_plot_source *source, struct gw_timeline_data *data, uint32_t thread,
-                       struct gw_timeline_row *row)
+/* Each fills the row after the last one; keep_row decides on it. */
+static int fill_thread(const struct gw_plot_source *source, struct gw_timeline_data *data, uint32_t thread)
 {
+    struct gw_timeline_row *row = &data->rows[data->rows_count];
     const struct gw_model *model = source->model;
     const struct gw_thread *found = &model->threads[thread];
     int error = 0;
@@ -207,9 +208,9 @@ static int fill_thread(const struct gw_plot_source *source, struct gw_timeline_d
     return error;
 }
 
-static int fill_stream(const struct gw_plot_source *source, struct gw_timeline_data *data, uint32_t stream,
-                       struct gw_timeline_row *row)
+static int fill_stream(const struct gw_plot_source *source, struct gw_timeline_data *data, uint32_t stream)
 {
+    struct gw_timeline_row *row = &data->rows[data->rows_count];
     const struct gw_model *model = source->model;
     const struct gw_stream *found = &model->streams[stream];
     int error = 0;
@@ -240,9 +241,9 @@ static int fill_stream(const struct gw_plot_source *source, struct gw_timeline_d
     return error;
 }
 
-static int fill_gaps(const struct gw_plot_source *source, struct gw_timeline_data *data, uint32_t device,
-                     struct gw_timeline_row *row)
+static int fill_gaps(const struct gw_plot_source *source, struct gw_timeline_data *data, uint32_t device)
 {
+    struct gw_timeline_row *row = &data->rows[data->rows_count];
     const struct gw_budget *budget = source->budget;
     int error = 0;
 
@@ -259,18 +260,19 @@ static int fill_gaps(const struct gw_plot_source *source, struct gw_timeline_dat
     return error;
 }
 
-/* Keeps a row that shows something, releases one that does not. */
-static void keep_row(struct gw_timeline_data *data, struct gw_timeline_row *row, bool *ret_kept)
+/* Keeps the row after the last one when it shows something, releases it when it does not. */
+static bool keep_row(struct gw_timeline_data *data)
 {
+    struct gw_timeline_row *row = &data->rows[data->rows_count];
     size_t shown = 0;
 
     for (uint32_t i = 0; i < GW_TIMELINE_LANES; i++)
         shown += row->lanes[i].spans_count;
-    *ret_kept = shown > 0;
     if (shown)
-        data->rows[data->rows_count++] = *row;
+        data->rows_count++;
     else
         clear_row(row);
+    return shown > 0;
 }
 
 struct device_busy {
@@ -357,8 +359,6 @@ static int fill_process(const struct gw_plot_source *source, struct gw_timeline_
                         const struct ranked *devices, uint32_t process)
 {
     const struct gw_model *model = source->model;
-    struct gw_timeline_row row;
-    bool kept;
     int error;
 
     if (!shows_process(model, shown, process))
@@ -366,8 +366,8 @@ static int fill_process(const struct gw_plot_source *source, struct gw_timeline_
     for (uint32_t i = 0; i < model->threads_count; i++) {
         if (model->threads[i].process != process)
             continue;
-        error = fill_thread(source, data, i, &row);
-        keep_row(data, &row, &kept);
+        error = fill_thread(source, data, i);
+        keep_row(data);
         if (error)
             return error;
     }
@@ -379,18 +379,16 @@ static int fill_process(const struct gw_plot_source *source, struct gw_timeline_
         for (uint32_t i = 0; i < model->streams_count; i++) {
             if (model->streams[i].device != device)
                 continue;
-            error = fill_stream(source, data, i, &row);
-            keep_row(data, &row, &kept);
-            used |= kept;
+            error = fill_stream(source, data, i);
+            used |= keep_row(data);
             if (error)
                 return error;
         }
-        error = fill_gaps(source, data, device, &row);
         /* Without times a device would look idle all the time. */
-        if (model->timing != GW_TIMING_OFF && (used || model->devices_count == 1))
-            keep_row(data, &row, &kept);
-        else
-            clear_row(&row);
+        if (model->timing == GW_TIMING_OFF || !(used || model->devices_count == 1))
+            continue;
+        error = fill_gaps(source, data, device);
+        keep_row(data);
         if (error)
             return error;
     }

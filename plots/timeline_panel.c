@@ -1,6 +1,4 @@
 #include "plots/timeline_panel.h"
-#include "plots/devices.h"
-#include "plots/timeline_labels.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "shim/api/functions.h"
+#include "plots/chart.h"
+#include "plots/devices.h"
+#include "plots/timeline_labels.h"
 
 #define LABEL_WIDTH 164.0
 #define STEP_HEIGHT 26.0
@@ -196,15 +196,15 @@ static void draw_axis(struct gw_page *page, const struct gw_scale *scale, double
 {
     uint64_t origin_ns = page->source->model->run.begin_ns;
     double from = (double)scale->begin_ns - (double)origin_ns, to = (double)scale->end_ns - (double)origin_ns;
-    double step_ns = gw_axis_step(to - from, (unsigned int)(scale->width / TICK_PX));
+    struct gw_axis axis = gw_axis_linear(GW_AXIS_DURATION, from, to, (unsigned int)(scale->width / TICK_PX));
     char label[GW_UNIT_TEXT];
 
     gw_page_muted(page, GW_PAGE_MARGIN, bottom, LABEL_WIDTH - 10.0, AXIS_HEIGHT, GW_SIZE_SMALL, GW_ALIGN_LEFT,
                   "since begin of trace");
-    for (double tick = ceil(from / step_ns) * step_ns; tick <= to; tick += step_ns) {
-        double x = scale->x + (tick - from) / (to - from) * scale->width, w;
+    for (unsigned int i = 0; i < gw_axis_ticks(&axis); i++) {
+        double tick = gw_axis_tick(&axis, i), x = scale->x + (tick - from) / (to - from) * scale->width, w;
         gw_scene_line(page->scene, x, top, x, bottom + 4.0, 1.0, page->theme->grid);
-        gw_format_tick(tick, step_ns, label);
+        gw_axis_label(&axis, tick, label);
         w = gw_page_text_width(page, label, GW_SIZE_SMALL, false);
         if (x + w / 2.0 <= page->options->width - GW_PAGE_MARGIN + 6.0 &&
             x - w / 2.0 > GW_PAGE_MARGIN + LABEL_WIDTH - 8.0)
