@@ -25,9 +25,8 @@ struct gw_fact {
     uint8_t cls;           /* enum gw_call_class */
     uint8_t detail_kind;   /* enum gw_detail_kind, of detail */
     bool enqueues_nothing; /* so that its operations need not be looked for */
-    /* Explained by host-sync, so not counted again as device-sync or tiny-copies; or, of a load, the pause before it is
-     * explained by recompile, so it is not counted again as dispatch-bound. */
-    bool claimed;
+    bool claimed;          /* explained by host-sync, so not counted again as device-sync or tiny-copies */
+    bool compiling;        /* recompile explains the pause before it: not counted again as the host's work or sleep */
 };
 
 struct gw_judge {

@@ -94,8 +94,7 @@ int gw_judge_dispatch_bound(struct gw_judge *judge, struct gw_verdict *verdict)
         const struct gw_fact *fact = &judge->facts[i], *before = gw_fact_before(judge, fact);
         uint64_t blocked = 0, pause = gw_fact_pause_ns(judge, fact, &blocked);
         /* A pause belongs to the step its preceding call is in: the next step begins at its own first call. */
-        bool compiling = fact->claimed && fact->cls == GW_CALL_COMPILE;
-        if (before && before->step != GW_NONE && pause > blocked && !compiling)
+        if (before && before->step != GW_NONE && pause > blocked && !fact->compiling)
             gw_finding_mark(&finding, judge, fact, GW_EDIT_NO_THINK);
         const struct gw_op *op = fact->step != GW_NONE && fact->cls == GW_CALL_LAUNCH ? gw_fact_op(judge, fact) : NULL;
         if (!op)
@@ -202,7 +201,7 @@ static int judge_sleep(struct gw_judge *judge, struct gw_verdict *verdict, bool 
         return ret;
     for (size_t i = 0; i < judge->facts_count; i++) {
         const struct gw_fact *fact = &judge->facts[i], *before = gw_fact_before(judge, fact);
-        if (!before || before->step == GW_NONE)
+        if (!before || before->step == GW_NONE || fact->compiling)
             continue;
         uint64_t blocked = 0;
         gw_fact_pause_ns(judge, fact, &blocked);
@@ -236,20 +235,37 @@ int gw_judge_host_blocked(struct gw_judge *judge, struct gw_verdict *verdict)
     return judge_sleep(judge, verdict, false);
 }
 
+static bool is_slow_query(const struct gw_judge *judge, const struct gw_fact *fact)
+{
+    const struct gw_call *call = &judge->model->calls[fact->call];
+    if (fact->step == GW_NONE || fact->cls != GW_CALL_OTHER || call->end_ns - call->begin_ns < QUERY_LEAST_NS)
+        return false;
+    const char *name = gw_function_name(call->function);
+    return strstr(name, "Get") || strstr(name, "Query");
+}
+
 int gw_judge_slow_query(struct gw_judge *judge, struct gw_verdict *verdict)
 {
     struct gw_finding finding;
     double query_ns = 0;
-    int ret = gw_finding_init(&finding, judge);
-    if (ret < 0)
+    /* By function: a query that is quick but once in a while was interrupted, and is no slow one. */
+    struct {
+        uint32_t all, slow;
+    } *counts = calloc(UINT16_MAX + 1, sizeof(*counts));
+    int ret = counts ? gw_finding_init(&finding, judge) : -ENOMEM;
+    if (ret < 0) {
+        free(counts);
         return ret;
+    }
+    for (size_t i = 0; i < judge->facts_count; i++) {
+        const uint16_t function = judge->model->calls[judge->facts[i].call].function;
+        counts[function].all += judge->facts[i].step != GW_NONE;
+        counts[function].slow += is_slow_query(judge, &judge->facts[i]);
+    }
     for (size_t i = 0; i < judge->facts_count; i++) {
         const struct gw_fact *fact = &judge->facts[i];
         const struct gw_call *call = &judge->model->calls[fact->call];
-        if (fact->step == GW_NONE || fact->cls != GW_CALL_OTHER || call->end_ns - call->begin_ns < QUERY_LEAST_NS)
-            continue;
-        const char *name = gw_function_name(call->function);
-        if (!strstr(name, "Get") && !strstr(name, "Query"))
+        if (!is_slow_query(judge, fact) || 2 * counts[call->function].slow < counts[call->function].all)
             continue;
         query_ns += (double)(call->end_ns - call->begin_ns);
         gw_finding_mark(&finding, judge, fact, GW_EDIT_DROP);
@@ -257,5 +273,6 @@ int gw_judge_slow_query(struct gw_judge *judge, struct gw_verdict *verdict)
     ret = gw_finding_conclude(&finding, judge, verdict, "%.2f slow queries a step take %.3f ms",
                               a_step(judge, (double)finding.count), a_step(judge, query_ns) / 1e6);
     gw_finding_release(&finding);
+    free(counts);
     return ret;
 }

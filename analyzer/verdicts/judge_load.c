@@ -9,6 +9,8 @@
 
 /* A pause this long right before a load is taken as the compiler's work. */
 #define COMPILE_PAUSE_NS 500000u
+/* So much may lie between the compiler's work and the load of its result. */
+#define PREPARE_NS 20000000u
 /* A first launch must take this many usual launches, and this long, to have loaded its kernel. */
 #define LAZY_FACTOR 5u
 #define LAZY_LEAST_NS 10000u
@@ -26,6 +28,35 @@ static bool is_load(const struct gw_fact *fact)
     return fact->cls == GW_CALL_COMPILE || (fact->compile_ns && fact->cls != GW_CALL_LAUNCH);
 }
 
+/* Whether a call may stand between the compiler's work and the load of its result: XLA replaces its graphs, orders its
+ * streams and uploads arguments first. */
+static bool prepares_load(const struct gw_fact *fact)
+{
+    return !is_load(fact) && (fact->cls == GW_CALL_OTHER || fact->cls == GW_CALL_ORDER || fact->cls == GW_CALL_GRAPH ||
+                              fact->cls == GW_CALL_ALLOC || fact->cls == GW_CALL_COPY);
+}
+
+/* Takes the long pauses before a load, and before the calls that prepare it, as the compiler's work. Returns them. */
+static uint64_t take_compiling(struct gw_judge *judge, struct gw_fact *load, struct gw_finding *finding)
+{
+    const uint8_t edit = GW_EDIT_NO_THINK | GW_EDIT_NO_BLOCK;
+    uint64_t pauses = 0, begin = judge->model->calls[load->call].begin_ns;
+    for (struct gw_fact *fact = load; fact == load || prepares_load(fact); fact--) {
+        uint64_t blocked = 0, pause = gw_fact_pause_ns(judge, fact, &blocked);
+        if (pause >= COMPILE_PAUSE_NS) {
+            fact->compiling = true;
+            pauses += pause;
+            begin = judge->model->calls[fact->call].begin_ns - pause;
+            gw_finding_edit(finding, judge, fact, fact == load ? GW_EDIT_DROP | edit : edit);
+        }
+        if (!gw_fact_before(judge, fact) || begin - judge->model->calls[fact[-1].call].begin_ns > PREPARE_NS)
+            break;
+    }
+    if (pauses)
+        gw_finding_evidence(finding, begin, judge->model->calls[load->call].end_ns - begin, load->call);
+    return pauses;
+}
+
 int gw_judge_recompile(struct gw_judge *judge, struct gw_verdict *verdict)
 {
     struct gw_finding finding;
@@ -41,15 +72,13 @@ int gw_judge_recompile(struct gw_judge *judge, struct gw_verdict *verdict)
         uint32_t step = fact->step == GW_NONE && before ? before->step : fact->step;
         if (!is_load(fact) || step == GW_NONE)
             continue;
-        uint64_t blocked = 0, pause = gw_fact_pause_ns(judge, fact, &blocked);
-        uint8_t edit = GW_EDIT_DROP;
-        fact->claimed = pause >= COMPILE_PAUSE_NS;
-        if (fact->claimed)
-            edit |= GW_EDIT_NO_THINK | GW_EDIT_NO_BLOCK;
-        load_ns += (double)(call->end_ns - call->begin_ns + (pause >= COMPILE_PAUSE_NS ? pause : 0));
+        load_ns += (double)(call->end_ns - call->begin_ns + take_compiling(judge, fact, &finding));
         if (first == GW_NONE)
             first = step;
-        gw_finding_mark(&finding, judge, fact, edit);
+        if (fact->compiling)
+            finding.count++;
+        else
+            gw_finding_mark(&finding, judge, fact, GW_EDIT_DROP);
     }
     if (!finding.count)
         ret = gw_finding_conclude(&finding, judge, verdict, "nothing is loaded or compiled after warm-up");
