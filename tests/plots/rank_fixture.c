@@ -76,7 +76,7 @@ static void run_step(struct gw_fixture *made, uint32_t rank, uint32_t ranks, uin
 /* The operations of each rank's communication stream, in order, are its buckets step by step. */
 static void add_collectives(struct gw_model *model, uint32_t ranks, uint32_t steps)
 {
-    uint32_t *next = must(calloc(ranks, sizeof(*next)));
+    uint32_t *next = must(calloc(ranks + 1, sizeof(*next)));
 
     model->communicators = must(calloc(ranks, sizeof(*model->communicators)));
     model->collectives = must(calloc((size_t)ranks * steps * BUCKETS, sizeof(*model->collectives)));

@@ -317,6 +317,7 @@ static void paragraphs_keep_their_words(void **state)
     struct gw_plot_options options = gw_plot_default_options();
     struct gw_scene scene = {.width = 0.0};
     char joined[256] = "";
+    size_t used = 0;
     struct gw_canvas *canvas;
     (void)state;
 
@@ -327,8 +328,8 @@ static void paragraphs_keep_their_words(void **state)
     gw_page_paragraph(&page, 10.0, 10.0, 120.0, 13.0, 0xff, text);
     assert_in_range(scene.items_count, 4, 8);
     for (size_t i = 0; i < scene.items_count; i++) {
-        strcat(joined, i ? " " : "");
-        strcat(joined, scene.items[i].text);
+        used += (size_t)snprintf(joined + used, sizeof(joined) - used, "%s%s", i ? " " : "", scene.items[i].text);
+        assert_true(used < sizeof(joined));
         if (strchr(scene.items[i].text, ' '))
             assert_true(gw_canvas_text_width(canvas, scene.items[i].text, 13.0, false) <= 120.0);
     }
