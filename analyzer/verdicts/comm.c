@@ -9,6 +9,8 @@
 
 /* A transfer tells the bandwidth from this many latencies on. */
 #define LONG_TRANSFER 4.0
+/* The shortest transfer is no latency where none is short: NCCL's is some 10 us within a machine. */
+#define LATENCY_MOST_NS 20000.0
 
 /* The analysed step of the process that the time lies in, or GW_NONE. Steps are in order of process, then time. */
 static uint32_t step_at(const struct gw_model *model, uint32_t process, uint64_t t_ns)
@@ -128,6 +130,7 @@ static void measure(struct gw_comm *comm, const struct gw_judge *judge)
             (comm->latency_ns == 0 || transfer_ns < comm->latency_ns))
             comm->latency_ns = transfer_ns;
     }
+    comm->latency_ns = comm->latency_ns < LATENCY_MOST_NS ? comm->latency_ns : LATENCY_MOST_NS;
     for (size_t i = 0; i < comm->kernels_count; i++) {
         const struct gw_comm_kernel *kernel = &comm->kernels[i];
         double transfer_ns = (double)gw_comm_transfer_ns(kernel);

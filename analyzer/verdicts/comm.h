@@ -26,7 +26,7 @@ struct gw_comm {
     uint32_t *op_step;                        /* by operation: its analysed step, or GW_NONE */
     uint32_t *op_kernel;                      /* by operation: its place in kernels, or GW_NONE */
     size_t unsized, unmatched; /* kernels whose collectives were not recorded; whose ranks are not all in the run */
-    double latency_ns;         /* shortest transfer of all; 0 without any */
+    double latency_ns;         /* shortest transfer of all, at most 20 us; 0 without any */
     double gbps;               /* highest bus bandwidth of transfers that last four latencies; 0 without any */
     double exposed_ns;         /* only communication: mean per step, mean over devices */
 };

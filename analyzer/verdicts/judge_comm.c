@@ -121,7 +121,7 @@ static int mark_train(struct gw_comm_plan *plan, const struct gw_comm *comm, con
     for (size_t i = 0; i < count; i++) {
         if (i == longest)
             continue;
-        plan->ops[comm->kernels[train[i]].op] |= GW_OP_EDIT_DROP;
+        plan->op_ns[comm->kernels[train[i]].op] = 0; /* its ranks still wait for each other */
         if (gw_comm_plan_mark(plan, comm->kernels[train[i]].op) < 0)
             return -ENOMEM;
     }
@@ -286,18 +286,18 @@ static bool is_reduction(const struct gw_judge *judge, const struct gw_comm_kern
     return kind == GW_COMM_ALL_REDUCE || kind == GW_COMM_REDUCE || kind == GW_COMM_REDUCE_SCATTER;
 }
 
-/* How often the whole sequence of the step's reductions kernels[0..count) repeats. */
-static size_t repeats(const struct gw_judge *judge, const struct gw_comm_kernel *const *kernels, size_t count)
+/* Whether the step's reductions kernels[0..count) are a sequence of `period` of them, over and over. */
+static bool repeats(const struct gw_judge *judge, const struct gw_comm_kernel *const *kernels, size_t count,
+                    size_t period)
 {
-    for (size_t period = 1; period <= count / 2; period++) {
-        bool is_same = count % period == 0;
-        for (size_t i = period; i < count && is_same; i++)
-            is_same = kernels[i]->size_bytes == kernels[i - period]->size_bytes &&
-                      are_alike(judge->model, kernels[i]->collective, kernels[i - period]->collective);
-        if (is_same)
-            return count / period;
+    if (count % period)
+        return false;
+    for (size_t i = period; i < count; i++) {
+        if (kernels[i]->size_bytes != kernels[i - period]->size_bytes ||
+            !are_alike(judge->model, kernels[i]->collective, kernels[i - period]->collective))
+            return false;
     }
-    return 1;
+    return true;
 }
 
 /* What a device was given between two reductions: how much, and whether a batch of its own. */
@@ -335,7 +335,7 @@ static bool are_micro_steps(const struct gw_judge *judge, const struct gw_comm_k
     for (size_t r = 0; r < times; r++) {
         uint32_t after = r ? kernels[r * count / times - 1]->op : GW_NONE;
         struct portion portion = portion_between(judge, kernels[(r + 1) * count / times - 1], after);
-        *ret_batches = *ret_batches && portion.uploads;
+        *ret_batches = *ret_batches && (r == 0 || portion.uploads); /* a step may begin after its first upload */
         if (r == 0)
             first = portion;
         else if (r == 1)
@@ -345,6 +345,18 @@ static bool are_micro_steps(const struct gw_judge *judge, const struct gw_comm_k
     }
     /* The first may hold what belongs to the step as a whole, too. */
     return usual.kernels && first.kernels >= usual.kernels && first.kernels <= usual.kernels + usual.kernels / 4 + 2;
+}
+
+/* How often the step's reductions are made over, each time as a micro-step; 1: they are not. */
+static size_t micro_steps(const struct gw_judge *judge, const struct gw_comm_kernel *const *kernels, size_t count,
+                          bool *ret_batches)
+{
+    for (size_t period = 1; period <= count / 2; period++) {
+        if (repeats(judge, kernels, count, period) &&
+            are_micro_steps(judge, kernels, count, count / period, ret_batches))
+            return count / period;
+    }
+    return 1;
 }
 
 int gw_judge_comm_redundant(struct gw_judge *judge, struct gw_verdict *verdict)
@@ -361,6 +373,7 @@ int gw_judge_comm_redundant(struct gw_judge *judge, struct gw_verdict *verdict)
         ret = -ENOMEM;
         goto end;
     }
+    ret = 0;
     for (size_t from = 0, to; from < comm->kernels_count; from = to) {
         size_t count = 0;
         bool has_batches = false;
@@ -369,8 +382,8 @@ int gw_judge_comm_redundant(struct gw_judge *judge, struct gw_verdict *verdict)
             if (is_reduction(judge, &comm->kernels[i]))
                 kernels[count++] = &comm->kernels[i];
         }
-        size_t times = repeats(judge, kernels, count);
-        if (times < 2 || !are_micro_steps(judge, kernels, count, times, &has_batches))
+        size_t times = micro_steps(judge, kernels, count, &has_batches);
+        if (times < 2)
             continue;
         unclear += !has_batches;
         most = fmax(most, (double)times);

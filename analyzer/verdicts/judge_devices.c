@@ -12,28 +12,59 @@
 /* A device that is busy for less than this share of a step is not used. */
 #define USED_SHARE 0.01
 
-/* Mean time per analysed step of its process that each device works: computes or copies, and communicates or not. The
- * caller frees; NULL: no memory. */
+static int compare_doubles(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* Time that the operations of a step keep a device busy, those that communicate or not: the median step. By operations,
+ * since what a host that runs ahead enqueues in a step runs in another; the median, since threads of one process do not
+ * begin their steps at the same time. Returns 0 or -ENOMEM. */
+static int busy_of(const struct gw_judge *judge, uint32_t device, bool communicates, double *ret_ns)
+{
+    const struct gw_comm *comm = judge->comm;
+    uint32_t first = comm->device_first[device], end = comm->device_first[device + 1];
+    struct gw_interval *list = calloc(end - first + 1u, sizeof *list);
+    double *busy = calloc(judge->model->steps_count + 1, sizeof *busy);
+    size_t steps = 0;
+    if (!list || !busy) {
+        free(list);
+        free(busy);
+        return -ENOMEM;
+    }
+    for (uint32_t from = first, to; from < end; from = to) {
+        uint32_t step = comm->op_step[comm->device_ops[from]];
+        size_t count = 0;
+        for (to = from; to < end && comm->op_step[comm->device_ops[to]] == step; to++) {
+            const struct gw_op *op = &judge->model->ops[comm->device_ops[to]];
+            if (communicates || op->kind != GW_OP_COMM)
+                list[count++] = (struct gw_interval){op->start_ns, op->end_ns};
+        }
+        if (step == GW_NONE || steps == judge->model->steps_count)
+            continue;
+        count = gw_intervals_merge(list, count);
+        for (size_t i = 0; i < count; i++)
+            busy[steps] += (double)(list[i].end_ns - list[i].begin_ns);
+        steps++;
+    }
+    qsort(busy, steps, sizeof *busy, compare_doubles);
+    *ret_ns = steps ? busy[steps / 2] : 0;
+    free(list);
+    free(busy);
+    return 0;
+}
+
+/* The same for every device; the caller frees. NULL: no memory. */
 static double *busy_by_device(const struct gw_judge *judge, bool communicates)
 {
-    const struct gw_budget *budget = judge->budget;
-    double *busy = calloc(2 * judge->model->devices_count + 1, sizeof *busy);
-    if (!busy)
-        return NULL;
-    double *steps = busy + judge->model->devices_count;
-    for (size_t i = 0; i < budget->cells_count; i++) {
-        const struct gw_step_budget *cell = &budget->cells[i];
-        if (judge->model->steps[cell->step].warmup)
-            continue;
-        steps[cell->device]++;
-        for (int c = 0; c < GW_CLASS_IDLE_DEPENDENCY; c++) {
-            bool is_communication =
-                c == GW_CLASS_COMM_WAIT || c == GW_CLASS_COMM_TRANSFER || c == GW_CLASS_COMM_EXPOSED;
-            busy[cell->device] += communicates || !is_communication ? (double)cell->ns[c] : 0;
+    double *busy = calloc(judge->model->devices_count + 1, sizeof *busy);
+    for (uint32_t d = 0; busy && d < judge->model->devices_count; d++) {
+        if (busy_of(judge, d, communicates, &busy[d]) < 0) {
+            free(busy);
+            return NULL;
         }
     }
-    for (size_t d = 0; d < judge->model->devices_count; d++)
-        busy[d] /= fmax(steps[d], 1);
     return busy;
 }
 

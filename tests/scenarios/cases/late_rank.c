@@ -1,8 +1,8 @@
 /*
  * source: nccl#460, pytorch#117550
  * fault: one of four ranks computes longer, the others wait for it in every collective
- * verdict: straggler
- * also: imbalance, comm-exposed
+ * verdict: straggler, imbalance
+ * also: comm-exposed
  * config: devices 4
  * config: nccl_gbps 4
  */
