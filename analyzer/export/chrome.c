@@ -75,7 +75,7 @@ static void put_flow(struct chrome *chrome, const char *phase, uint32_t id, uint
 static void write_labels(struct chrome *chrome)
 {
     const struct gw_model *model = chrome->model;
-    char label[256];
+    char label[GW_DEVICE_NAME_BYTES + 16], name[GW_DEVICE_NAME_BYTES];
     for (size_t i = 0; i < model->processes_count; i++) {
         const struct gw_process *process = &model->processes[i];
         put_label(chrome, "process_name", process->pid, 0, process->exe ? process->exe : "process");
@@ -87,7 +87,7 @@ static void write_labels(struct chrome *chrome)
     }
     for (uint32_t i = 0; i < model->devices_count; i++) {
         const struct gw_device *device = &model->devices[i];
-        snprintf(label, sizeof(label), "GPU %u %s", device->number, device->name ? device->name : "");
+        snprintf(label, sizeof(label), "GPU %u %s", device->number, gw_names_of_device(model, device, name));
         put_label(chrome, "process_name", gpu_pid(model, i), 0, label);
     }
     for (size_t i = 0; i < model->streams_count; i++) {
@@ -252,12 +252,13 @@ static void write_annotations(struct chrome *chrome)
 static void write_devices(struct chrome *chrome)
 {
     const struct gw_model *model = chrome->model;
+    char name[GW_DEVICE_NAME_BYTES];
     gw_json_open_list(&chrome->json, "deviceProperties");
     for (size_t i = 0; i < model->devices_count; i++) {
         const struct gw_device *device = &model->devices[i];
         gw_json_open_map(&chrome->json, NULL);
         gw_json_number(&chrome->json, "id", device->number);
-        gw_json_text(&chrome->json, "name", device->name ? device->name : "");
+        gw_json_text(&chrome->json, "name", gw_names_of_device(model, device, name));
         gw_json_number(&chrome->json, "totalGlobalMem", device->memory_bytes);
         gw_json_number(&chrome->json, "computeMajor", device->compute_capability / 10);
         gw_json_number(&chrome->json, "computeMinor", device->compute_capability % 10);

@@ -1,6 +1,7 @@
 #include "analyzer/export/names.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,16 @@ static size_t character_length(const unsigned char *text)
             return 0;
     }
     return length;
+}
+
+const char *gw_names_of_device(const struct gw_model *model, const struct gw_device *device,
+                               char ret_name[GW_DEVICE_NAME_BYTES])
+{
+    const char *name = device->name ? device->name : "";
+    bool is_simulated = model->run.device_kind && strcmp(model->run.device_kind, "simulated") == 0;
+    snprintf(ret_name, GW_DEVICE_NAME_BYTES, "%.*s%s", GW_DEVICE_NAME_BYTES - 16, name,
+             is_simulated && !strcasestr(name, "simulated") ? " (simulated)" : "");
+    return ret_name;
 }
 
 char *gw_names_utf8(const char *text)

@@ -21,6 +21,12 @@ void gw_names_release(struct gw_names *names);
 /* The name of an operation, in full or folded: of its kernel, else of its kind ("Memset"). Static or of names. */
 const char *gw_names_of_op(const struct gw_names *names, const struct gw_op *op, bool brief);
 
+/* The name of a device as other tools are told it: one that is simulated says so, for they know no other place to say
+ * it. Cut to the size of ret_name, which is returned. */
+#define GW_DEVICE_NAME_BYTES 256
+const char *gw_names_of_device(const struct gw_model *model, const struct gw_device *device,
+                               char ret_name[GW_DEVICE_NAME_BYTES]);
+
 /* A copy of text in which what is no UTF-8 reads '?'; the caller frees. NULL text gives "". NULL: no memory. */
 char *gw_names_utf8(const char *text);
 

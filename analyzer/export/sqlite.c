@@ -194,6 +194,7 @@ static void write_target(struct database *self)
 {
     const struct gw_model *model = self->model;
     struct statement processes = prepare(self, "INSERT INTO PROCESSES VALUES (?, ?, ?)");
+    char name[GW_DEVICE_NAME_BYTES];
     struct statement gpus = prepare(self, "INSERT INTO TARGET_INFO_GPU VALUES (0, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     struct statement start = prepare(self, "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (?1,"
                                            " datetime(?1 / 1000000000, 'unixepoch'), NULL)");
@@ -206,7 +207,7 @@ static void write_target(struct database *self)
     for (size_t i = 0; i < model->devices_count; i++) {
         const struct gw_device *device = &model->devices[i];
         put_number(&gpus, device->number);
-        put_text(&gpus, device->name);
+        put_text(&gpus, gw_names_of_device(model, device, name));
         put_text(&gpus, device->pci);
         put_number(&gpus, (int64_t)device->memory_bytes);
         put_number(&gpus, device->multiprocessors);

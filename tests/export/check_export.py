@@ -213,6 +213,7 @@ def check_round_trip(check, run, path, what):
     check.expect(theirs["steps"]["count"] == ours["steps"]["count"] and
                  abs(theirs["steps"]["median_ms"] - ours["steps"]["median_ms"]) < 1e-6,
                  f"{what}: steps {theirs['steps']} instead of {ours['steps']}")
+    check.expect(all(d["simulated"] for r in (ours, theirs) for d in r["run"]["devices"]), f"{what}: not called simulated")
     merged = {"idle_blocked": "idle_host", "idle_dependency": "idle_latency"}
     sums = []
     for budget in (ours["budget_ms"], theirs["budget_ms"]):

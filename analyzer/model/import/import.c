@@ -78,10 +78,24 @@ static int read_json(const char *path, gzFile file, char *piece, struct gw_model
     return status;
 }
 
+/* What was recorded on a simulated GPU says so in its name, and has to be called that again. */
+static int note_simulated(struct gw_model *model, const char *path, struct gw_error *error)
+{
+    for (size_t i = 0; i < model->devices_count; i++) {
+        if (model->devices[i].name && strcasestr(model->devices[i].name, "simulated")) {
+            free(model->run.device_kind);
+            model->run.device_kind = strdup("simulated");
+            return model->run.device_kind ? 0 : gw_error_set(error, -ENOMEM, "%s: no memory to read it", path);
+        }
+    }
+    return 0;
+}
+
 int gw_model_import(const char *path, struct gw_model **ret_model, struct gw_error *error)
 {
     char *piece = malloc(PIECE_BYTES);
     gzFile file = piece ? gzopen(path, "rb") : NULL;
+    struct gw_model *model = NULL;
     int status;
     if (!file) {
         status = piece ? -errno : -ENOMEM;
@@ -91,11 +105,17 @@ int gw_model_import(const char *path, struct gw_model **ret_model, struct gw_err
     gzbuffer(file, PIECE_BYTES);
     int got = gzread(file, piece, sizeof(sqlite_magic));
     if (got == (int)sizeof(sqlite_magic) && memcmp(piece, sqlite_magic, sizeof(sqlite_magic)) == 0) {
-        status = gw_nsys_read(path, ret_model, error);
+        status = gw_nsys_read(path, &model, error);
     } else if (got < 0 || gzrewind(file)) {
         status = say_read_error(path, file, error);
     } else {
-        status = read_json(path, file, piece, ret_model, error);
+        status = read_json(path, file, piece, &model, error);
+    }
+    status = status ? status : note_simulated(model, path, error);
+    if (status) {
+        gw_model_destroy(model);
+    } else {
+        *ret_model = model;
     }
 end:
     if (file) {
