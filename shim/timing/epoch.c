@@ -26,7 +26,8 @@ static bool make_handles(struct gw_epoch *epoch, const struct gw_driver *driver)
     if (!driver->cuStreamCreate || !driver->cuEventCreate || !driver->cuEventQuery || !driver->cuEventElapsedTime)
         return false;
     for (unsigned i = 0; i < 2; i++)
-        if (driver->cuEventCreate(&epoch->event[i], 0) != 0 || driver->cuEventCreate(&epoch->probe[i], 0) != 0)
+        if ((!epoch->event[i] && driver->cuEventCreate(&epoch->event[i], 0) != 0) ||
+            (!epoch->probe[i] && driver->cuEventCreate(&epoch->probe[i], 0) != 0))
             return false;
     return driver->cuStreamCreate(&epoch->stream, STREAM_NON_BLOCKING) == 0;
 }
@@ -61,10 +62,11 @@ static int distance_ns(const struct gw_driver *driver, gw_handle from, gw_handle
     return error;
 }
 
-// The shortest interval between two events with nothing between them.
-static uint64_t measure_floor(struct gw_epoch *epoch, const struct gw_driver *driver)
+// The shortest interval between two events with nothing between them. Returns whether there was one to measure.
+static bool measure_floor(struct gw_epoch *epoch, const struct gw_driver *driver)
 {
-    double shortest_ns = 1e9;
+    const double longest_ns = 1e9;
+    double shortest_ns = longest_ns;
 
     for (unsigned i = 0; i < PROBES; i++) {
         uint64_t t0, t1;
@@ -76,7 +78,8 @@ static uint64_t measure_floor(struct gw_epoch *epoch, const struct gw_driver *dr
             distance_ns(driver, epoch->probe[0], epoch->probe[1], &ns) == 0 && ns < shortest_ns)
             shortest_ns = ns;
     }
-    return (uint64_t)shortest_ns;
+    epoch->floor_ns = (uint64_t)shortest_ns;
+    return shortest_ns < longest_ns;
 }
 
 static bool calibrate(struct gw_epoch *epoch, const struct gw_driver *driver)
@@ -138,8 +141,8 @@ bool gw_epoch_ready(struct gw_epoch *epoch, const struct gw_driver *driver, uint
         return true;
     if (!make_handles(epoch, driver))
         return false;
-    if (!epoch->valid)
-        epoch->floor_ns = measure_floor(epoch, driver);
+    if (!epoch->valid && !measure_floor(epoch, driver))
+        return false;
     if (!calibrate(epoch, driver))
         return epoch->valid;
     lttng_ust_tracepoint(gpuwitness, gpu_clock, gw_tracer.pid, device, GW_TIMING_EVENTS,

@@ -83,23 +83,12 @@ static struct gw_pair *take_free(struct gw_pool *pool)
     return pair;
 }
 
-// Makes a batch of pairs in the pool's context, which is made current for it when it is not.
-static struct gw_pair *grow(struct gw_pool *pool, const struct gw_driver *driver)
+// Makes events for the pairs, of which the first is returned and the others are free. Returns how many it made.
+static unsigned make_events(struct gw_pool *pool, const struct gw_driver *driver, struct gw_pair *pairs)
 {
-    gw_handle current = 0;
-    struct gw_pair *pairs;
     unsigned made = 0;
 
-    if (__atomic_fetch_add(&pair_count, BATCH, __ATOMIC_RELAXED) >= GW_PAIRS_MAX) {
-        __atomic_fetch_sub(&pair_count, BATCH, __ATOMIC_RELAXED);
-        return NULL;
-    }
-    __atomic_fetch_add(&pool->pairs, BATCH, __ATOMIC_RELAXED);
-    driver->cuCtxGetCurrent(&current);
-    if (current != pool->context->handle && driver->cuCtxPushCurrent_v2(pool->context->handle) != 0)
-        return NULL;
-    pairs = calloc(BATCH, sizeof(*pairs));
-    for (; pairs && made < BATCH; made++) {
+    for (; made < BATCH; made++) {
         struct gw_pair *pair = &pairs[made];
 
         pair->pool = pool;
@@ -112,12 +101,36 @@ static struct gw_pair *grow(struct gw_pool *pool, const struct gw_driver *driver
         if (made > 0)
             put_free(pool, pair);
     }
-    if (current != pool->context->handle) {
-        gw_handle popped;
+    return made;
+}
 
-        driver->cuCtxPopCurrent_v2(&popped);
+// Makes a batch of pairs in the pool's context, which is made current for it when it is not.
+static struct gw_pair *grow(struct gw_pool *pool, const struct gw_driver *driver)
+{
+    gw_handle current = 0, popped;
+    struct gw_pair *pairs = NULL;
+    unsigned made = 0;
+
+    if (__atomic_fetch_add(&pair_count, BATCH, __ATOMIC_RELAXED) >= GW_PAIRS_MAX) {
+        __atomic_fetch_sub(&pair_count, BATCH, __ATOMIC_RELAXED);
+        gw_poller_untimed(GW_UNTIMED_FULL, 1);
+        return NULL;
     }
-    return made > 0 ? &pairs[0] : NULL;
+    driver->cuCtxGetCurrent(&current);
+    bool is_current = current == pool->context->handle;
+    if (is_current || driver->cuCtxPushCurrent_v2(pool->context->handle) == 0) {
+        pairs = calloc(BATCH, sizeof(*pairs));
+        made = pairs ? make_events(pool, driver, pairs) : 0;
+        if (!is_current)
+            driver->cuCtxPopCurrent_v2(&popped);
+    }
+    __atomic_fetch_sub(&pair_count, BATCH - made, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&pool->pairs, made, __ATOMIC_RELAXED);
+    if (made > 0)
+        return &pairs[0];
+    free(pairs);
+    gw_poller_untimed(GW_UNTIMED_NO_EVENTS, 1);
+    return NULL;
 }
 
 static void *before(const struct gw_stream *stream)
@@ -130,17 +143,18 @@ static void *before(const struct gw_stream *stream)
         return NULL;
     if (!pool)
         pool = make_pool(stream->context);
-    if (!pool)
+    if (!pool) {
+        gw_poller_untimed(GW_UNTIMED_FULL, 1);
         return NULL;
+    }
     pair = take_free(pool);
     if (!pair)
         pair = grow(pool, driver);
-    if (!pair) {
-        gw_poller_untimed(1, "more operations in flight than the pool holds");
+    if (!pair)
         return NULL;
-    }
     pair->before_ns = gw_now_ns();
     if (driver->cuEventRecord(pair->start, stream->raw) != 0) {
+        gw_poller_untimed(GW_UNTIMED_NOT_RECORDED, 1);
         put_free(pool, pair);
         return NULL;
     }
@@ -157,6 +171,8 @@ static void after(void *operation, const struct gw_thread *thread, const struct 
     pair->returned_ns = gw_now_ns();
     pair->to_host = info->form->style == GW_STYLE_PLAIN && info->form->code == GW_COPY_D2H;
     if (result != 0 || !driver || driver->cuEventRecord(pair->end, call->stream->raw) != 0) {
+        if (result == 0)
+            gw_poller_untimed(GW_UNTIMED_NOT_RECORDED, 1);
         put_free(pool, pair);
         return;
     }
@@ -198,7 +214,7 @@ static void drop(struct gw_context *context)
     pthread_mutex_unlock(&pool->lock);
     gw_poller_dropped(lost);
     if (lost)
-        gw_poller_untimed(lost, "their context ended before they were read");
+        gw_poller_untimed(GW_UNTIMED_CONTEXT, lost);
 }
 
 static void forked(void)

@@ -30,7 +30,8 @@ struct gw_epoch {
     gw_handle probe[2];
     unsigned current;
     bool valid;
-    double host_ns; // of event[current], from the clock's reading base_ns on
+    unsigned failures; // of calibrations, one after the other
+    double host_ns;    // of event[current], from the clock's reading base_ns on
     uint64_t base_ns;
     uint64_t error_ns, floor_ns, made_ns;
     uint64_t round_trip_ns; // of the quickest probe: from recording an event to seeing it complete
@@ -60,7 +61,20 @@ void gw_poller_pause(void);   // handles what is complete, then stays away until
 void gw_poller_resume(void);
 void gw_poller_stop(uint64_t wait_ns);  // waits at most that long for pending operations, ends the poller
 void gw_poller_dropped(unsigned pairs); // pending pairs were thrown away
-void gw_poller_untimed(unsigned operations, const char *why);
+
+// Why operations have no times; each is told with its number at the end.
+enum gw_untimed {
+    GW_UNTIMED_FULL,
+    GW_UNTIMED_NO_EVENTS,
+    GW_UNTIMED_NOT_RECORDED,
+    GW_UNTIMED_NO_TIME,
+    GW_UNTIMED_NO_CLOCK,
+    GW_UNTIMED_FAILED,
+    GW_UNTIMED_CONTEXT,
+    GW_UNTIMED_RUNNING,
+    GW_UNTIMED_COUNT
+};
+void gw_poller_untimed(enum gw_untimed why, unsigned operations);
 
 // events.c: the pools in use, for the poller.
 extern struct gw_pool gw_pools[GW_POOLS_MAX];

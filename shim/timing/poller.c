@@ -10,6 +10,7 @@
 #define FLUSH_MAX_NS 50000000u
 #define EVENT_RESOLUTION_NS 500u // documented for cuEventElapsedTime
 #define BLOCKED_MAX 16u
+#define FAILURES_MAX 20u // passes after which a clock is given up until it can be read again
 
 static struct gw_worker worker = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static bool started, stopping;
@@ -17,8 +18,18 @@ static unsigned paused;
 static uint64_t passes;
 static bool in_pass;
 static uint64_t pending;
-static uint64_t untimed;
-static const char *untimed_why;
+static uint64_t untimed[GW_UNTIMED_COUNT];
+
+static const char *const untimed_words[GW_UNTIMED_COUNT] = {
+    [GW_UNTIMED_FULL] = "more operations or contexts in flight than there are events for",
+    [GW_UNTIMED_NO_EVENTS] = "the driver made no events for them",
+    [GW_UNTIMED_NOT_RECORDED] = "the driver did not record events for them",
+    [GW_UNTIMED_NO_TIME] = "the driver gave no time for them",
+    [GW_UNTIMED_NO_CLOCK] = "the device's clock could not be read beside the host's",
+    [GW_UNTIMED_FAILED] = "the driver failed before they were read",
+    [GW_UNTIMED_CONTEXT] = "their context ended before they were read",
+    [GW_UNTIMED_RUNNING] = "still running when the process ended",
+};
 
 // Streams whose oldest pending operation is not complete: the later ones are not either.
 struct blocked {
@@ -51,7 +62,7 @@ static void emit(const struct gw_pool *pool, const struct gw_driver *driver, con
 
     if (gw_epoch_time(epoch, driver, pair->start, &start_ns) != 0 ||
         gw_epoch_time(epoch, driver, pair->end, &end_ns) != 0) {
-        gw_poller_untimed(1, "the driver gave no time for them");
+        gw_poller_untimed(GW_UNTIMED_NO_TIME, 1);
         return;
     }
     uint64_t earliest_ns = start_ns < pair->begin_ns ? pair->begin_ns : start_ns;
@@ -84,12 +95,16 @@ static void emit(const struct gw_pool *pool, const struct gw_driver *driver, con
                          (uint32_t)(epoch->error_ns + EVENT_RESOLUTION_NS + start_error_ns));
 }
 
-static void process(struct gw_pool *pool, const struct gw_driver *driver)
+// Whether the pool's events can be read now: its context is current and the epoch known.
+static bool make_ready(struct gw_pool *pool, const struct gw_driver *driver)
 {
-    const int not_ready = 600;
-    struct blocked blocked = {.count = 0};
-    struct gw_pair **at = &pool->waiting, *done = NULL;
-    unsigned done_count = 0;
+    return driver->cuCtxSetCurrent(pool->context->handle) == 0 &&
+           gw_epoch_ready(&pool->epoch, driver, pool->context->device);
+}
+
+static void take_pending(struct gw_pool *pool)
+{
+    struct gw_pair **at = &pool->waiting;
 
     while (*at)
         at = &(*at)->next;
@@ -98,29 +113,10 @@ static void process(struct gw_pool *pool, const struct gw_driver *driver)
     pool->pending = NULL;
     pool->pending_tail = &pool->pending;
     pthread_mutex_unlock(&pool->lock);
-    if (!pool->waiting || driver->cuCtxSetCurrent(pool->context->handle) != 0 ||
-        !gw_epoch_ready(&pool->epoch, driver, pool->context->device))
-        return;
+}
 
-    for (at = &pool->waiting; *at && !__atomic_load_n(&paused, __ATOMIC_RELAXED) && blocked.count < BLOCKED_MAX;) {
-        struct gw_pair *pair = *at;
-        int error = is_blocked(&blocked, pair->stream) ? not_ready : driver->cuEventQuery(pair->end);
-
-        if (error == not_ready) {
-            if (!is_blocked(&blocked, pair->stream))
-                blocked.stream[blocked.count++] = pair->stream;
-            at = &pair->next;
-            continue;
-        }
-        if (error == 0)
-            emit(pool, driver, pair);
-        else
-            gw_poller_untimed(1, "the driver failed before they were read");
-        *at = pair->next;
-        pair->next = done;
-        done = pair;
-        done_count++;
-    }
+static void recycle(struct gw_pool *pool, struct gw_pair *done, unsigned count)
+{
     pthread_mutex_lock(&pool->lock);
     while (done) {
         struct gw_pair *next = done->next;
@@ -130,7 +126,46 @@ static void process(struct gw_pool *pool, const struct gw_driver *driver)
         done = next;
     }
     pthread_mutex_unlock(&pool->lock);
-    __atomic_fetch_sub(&pending, done_count, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&pending, count, __ATOMIC_RELAXED);
+}
+
+static void process(struct gw_pool *pool, const struct gw_driver *driver)
+{
+    const int not_ready = 600;
+    struct blocked blocked = {.count = 0};
+    struct gw_pair **at, *done = NULL;
+    unsigned done_count = 0;
+
+    take_pending(pool);
+    if (!pool->waiting)
+        return;
+    bool ready = make_ready(pool, driver);
+    pool->epoch.failures = ready ? 0 : pool->epoch.failures + 1;
+    if (!ready && pool->epoch.failures < FAILURES_MAX)
+        return;
+
+    for (at = &pool->waiting; *at && !__atomic_load_n(&paused, __ATOMIC_RELAXED) && blocked.count < BLOCKED_MAX;) {
+        struct gw_pair *pair = *at;
+        int error = !ready ? 0 : is_blocked(&blocked, pair->stream) ? not_ready : driver->cuEventQuery(pair->end);
+
+        if (error == not_ready) {
+            if (!is_blocked(&blocked, pair->stream))
+                blocked.stream[blocked.count++] = pair->stream;
+            at = &pair->next;
+            continue;
+        }
+        if (!ready)
+            gw_poller_untimed(GW_UNTIMED_NO_CLOCK, 1);
+        else if (error == 0)
+            emit(pool, driver, pair);
+        else
+            gw_poller_untimed(GW_UNTIMED_FAILED, 1);
+        *at = pair->next;
+        pair->next = done;
+        done = pair;
+        done_count++;
+    }
+    recycle(pool, done, done_count);
 }
 
 static void *poll(void *unused)
@@ -239,10 +274,12 @@ void gw_poller_stop(uint64_t wait_ns)
 
     uint64_t left = __atomic_load_n(&pending, __ATOMIC_RELAXED);
     if (left)
-        gw_poller_untimed((unsigned)left, "still running when the process ended");
-    if (untimed) {
-        snprintf(count, sizeof(count), "%llu", (unsigned long long)untimed);
-        gw_coverage(GW_COVERAGE_UNTIMED, count, untimed_why);
+        gw_poller_untimed(GW_UNTIMED_RUNNING, (unsigned)left);
+    for (unsigned why = 0; why < GW_UNTIMED_COUNT; why++) {
+        if (!untimed[why])
+            continue;
+        snprintf(count, sizeof(count), "%llu", (unsigned long long)untimed[why]);
+        gw_coverage(GW_COVERAGE_UNTIMED, count, untimed_words[why]);
     }
 }
 
@@ -251,8 +288,7 @@ void gw_poller_dropped(unsigned pairs)
     __atomic_fetch_sub(&pending, pairs, __ATOMIC_RELAXED);
 }
 
-void gw_poller_untimed(unsigned operations, const char *why)
+void gw_poller_untimed(enum gw_untimed why, unsigned operations)
 {
-    __atomic_fetch_add(&untimed, operations, __ATOMIC_RELAXED);
-    __atomic_store_n(&untimed_why, why, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&untimed[why], operations, __ATOMIC_RELAXED);
 }

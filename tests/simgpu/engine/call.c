@@ -57,6 +57,16 @@ void engine_init(void)
     pthread_once(&once, init_once);
 }
 
+// Whether a `fail` line's pattern is for that call; those that begin with "tool:" are for calls of the tracer alone.
+static bool is_meant(const char *glob, const char *name, bool by_tracer)
+{
+    static const char mark[] = "tool:";
+    const size_t length = sizeof mark - 1;
+    if (strncmp(glob, mark, length) != 0)
+        return !by_tracer && fnmatch(glob, name, 0) == 0;
+    return by_tracer && fnmatch(glob + length, name, 0) == 0;
+}
+
 static const struct entry *entry_of(const char *name)
 {
     size_t at = ((uintptr_t)name >> 3) * 0x9e3779b97f4a7c15u >> 52;
@@ -72,7 +82,8 @@ static const struct entry *entry_of(const char *name)
             const struct config *config = config_get();
             entries[at].cost_ns = (uint64_t)config_match(config->api_costs, config->api_cost_count, name, 0);
             for (size_t i = 0; i < config->fault_count; i++)
-                entries[at].has_faults |= fnmatch(config->faults[i].glob, name, 0) == 0;
+                entries[at].has_faults |=
+                    is_meant(config->faults[i].glob, name, false) || is_meant(config->faults[i].glob, name, true);
             __atomic_store_n(&entries[at].name, name, __ATOMIC_RELEASE);
         }
         known = entries[at].name;
@@ -116,18 +127,23 @@ static bool is_tracer(const void *address)
     return is;
 }
 
-EXPORT int simgpu_fault(const char *name)
+static int fault_of(const char *name, bool by_tracer)
 {
     struct config *config = config_get();
     int error = 0;
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < config->fault_count; i++) {
         struct config_fault *fault = &config->faults[i];
-        if (fnmatch(fault->glob, name, 0) == 0 && ++fault->seen == fault->nth)
+        if (is_meant(fault->glob, name, by_tracer) && ++fault->seen == fault->nth)
             error = fault->error;
     }
     pthread_mutex_unlock(&lock);
     return error;
+}
+
+EXPORT int simgpu_fault(const char *name)
+{
+    return fault_of(name, false);
 }
 
 static int injected_error(const char *name)
@@ -194,10 +210,11 @@ EXPORT int simgpu_call_begin(struct simgpu_call *call, const char *name, const v
     call->name = name;
     call->begin_ns = 0;
     call->carried = 0;
-    call->logged = thread->observers == 0 && !is_tracer(caller);
+    const bool by_tracer = is_tracer(caller);
+    call->logged = thread->observers == 0 && !by_tracer;
     if (!call->logged) {
         thread->observers++;
-        return 0;
+        return by_tracer && entry->has_faults ? fault_of(name, true) : 0;
     }
     if (thread->depth++ == 0)
         thread->correlation = __atomic_add_fetch(&last_correlation, 1, __ATOMIC_RELAXED);
