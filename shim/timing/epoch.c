@@ -5,14 +5,21 @@
  * recorded at host time t0 and seen complete at t1 happened between the two, so with d its distance from the epoch the
  * epoch lies in [t0 - d, t1 - d]; the intersection over all probes bounds it. cuEventElapsedTime answers in
  * single-precision milliseconds, whose 24 bits resolve 60 ns within a second: therefore a new epoch twice a second. Its
- * place is carried over from the one before as far as the new probes allow, which keeps intervals across epochs smooth
- * while the two clocks drift apart.
+ * place is carried over from the one before as far as the new probes allow, which keeps intervals across epochs smooth.
+ *
+ * The clocks drift apart. By how much is fitted over up to a minute of epochs; what it may be off, times the distance
+ * from the epoch, is part of each event's error. Before it is known, epochs are made more often.
  */
 #include "shim/timing/events.h"
 
 #include "shim/tracer/events.h"
 
 #define EPOCH_MAX_NS 500000000u
+#define EPOCH_MIN_NS 50000000u
+#define EPOCH_ERROR_NS 2000.0 // by drift, at an epoch's end: decides how often there is a new one
+#define DRIFT_MAX 5e-5        // of two crystals, one of them slewed
+#define FIT_MIN_NS 5e8
+#define FIT_MAX_NS 6e10
 #define PROBES 8u
 #define PROBE_MAX_NS 2000000u
 #define PROBE_PAUSE_NS 50000
@@ -82,6 +89,24 @@ static bool measure_floor(struct gw_epoch *epoch, const struct gw_driver *driver
     return shortest_ns < longest_ns;
 }
 
+// After a new epoch; `follows`: its distance from the one before is known.
+static void fit_rate(struct gw_epoch *epoch, bool follows)
+{
+    if (!follows) {
+        epoch->rate = 1;
+        epoch->rate_error = DRIFT_MAX;
+    }
+    if (epoch->anchored_device_ns >= FIT_MIN_NS && follows) {
+        epoch->rate = epoch->anchored_host_ns / epoch->anchored_device_ns;
+        epoch->rate_error = (double)(epoch->anchor_error_ns + epoch->error_ns) / epoch->anchored_device_ns;
+        epoch->rate_error = epoch->rate_error < DRIFT_MAX ? epoch->rate_error : DRIFT_MAX;
+    }
+    if (!follows || epoch->anchored_device_ns >= FIT_MAX_NS) {
+        epoch->anchored_device_ns = epoch->anchored_host_ns = 0;
+        epoch->anchor_error_ns = epoch->error_ns;
+    }
+}
+
 static bool calibrate(struct gw_epoch *epoch, const struct gw_driver *driver)
 {
     unsigned next = epoch->valid ? !epoch->current : epoch->current;
@@ -119,16 +144,21 @@ static bool calibrate(struct gw_epoch *epoch, const struct gw_driver *driver)
 
     // A submission takes longer to reach the device than its completion takes to be seen, so the event lies nearer to
     // the second.
-    double host = high - (high - low) / 4, carried;
+    double host = high - (high - low) / 4, elapsed_ns = 0;
 
-    if (epoch->valid && distance_ns(driver, epoch->event[epoch->current], event, &carried) == 0) {
-        carried += (double)epoch->base_ns + epoch->host_ns - (double)base;
+    if (epoch->valid && distance_ns(driver, epoch->event[epoch->current], event, &elapsed_ns) == 0) {
+        double before = epoch->host_ns - (double)(int64_t)(base - epoch->base_ns);
+        double carried = before + elapsed_ns * epoch->rate;
+
         host = carried < low ? low : carried > high ? high : carried;
+        epoch->anchored_device_ns += elapsed_ns;
+        epoch->anchored_host_ns += host - before;
     }
     epoch->current = next;
     epoch->base_ns = base;
     epoch->host_ns = host;
     epoch->error_ns = (uint64_t)(high - host > host - low ? high - host : host - low);
+    fit_rate(epoch, elapsed_ns > 0);
     epoch->round_trip_ns = round_trip_ns;
     epoch->made_ns = base;
     epoch->valid = true;
@@ -137,7 +167,12 @@ static bool calibrate(struct gw_epoch *epoch, const struct gw_driver *driver)
 
 bool gw_epoch_ready(struct gw_epoch *epoch, const struct gw_driver *driver, uint32_t device)
 {
-    if (epoch->valid && gw_now_ns() - epoch->made_ns < EPOCH_MAX_NS)
+    double longest_ns = epoch->valid ? EPOCH_ERROR_NS / epoch->rate_error : 0;
+    uint64_t age_max_ns = longest_ns < EPOCH_MIN_NS   ? EPOCH_MIN_NS
+                          : longest_ns > EPOCH_MAX_NS ? EPOCH_MAX_NS
+                                                      : (uint64_t)longest_ns;
+
+    if (epoch->valid && gw_now_ns() - epoch->made_ns < age_max_ns)
         return true;
     if (!make_handles(epoch, driver))
         return false;
@@ -150,12 +185,15 @@ bool gw_epoch_ready(struct gw_epoch *epoch, const struct gw_driver *driver, uint
     return true;
 }
 
-int gw_epoch_time(const struct gw_epoch *epoch, const struct gw_driver *driver, gw_handle event, uint64_t *ret_ns)
+int gw_epoch_time(const struct gw_epoch *epoch, const struct gw_driver *driver, gw_handle event, uint64_t *ret_ns,
+                  uint64_t *ret_error_ns)
 {
     double distance;
     int error = distance_ns(driver, epoch->event[epoch->current], event, &distance);
 
-    if (error == 0)
-        *ret_ns = epoch->base_ns + (uint64_t)(int64_t)(epoch->host_ns + distance);
-    return error;
+    if (error != 0)
+        return error;
+    *ret_ns = epoch->base_ns + (uint64_t)(int64_t)(epoch->host_ns + distance * epoch->rate);
+    *ret_error_ns = epoch->error_ns + (uint64_t)((distance < 0 ? -distance : distance) * epoch->rate_error);
+    return 0;
 }

@@ -35,6 +35,11 @@ struct gw_epoch {
     uint64_t base_ns;
     uint64_t error_ns, floor_ns, made_ns;
     uint64_t round_trip_ns; // of the quickest probe: from recording an event to seeing it complete
+    // Nanoseconds of the host for each of the device, and how far that may be off; fitted over the epochs since an
+    // earlier one, the anchor.
+    double rate, rate_error;
+    double anchored_device_ns, anchored_host_ns;
+    uint64_t anchor_error_ns;
 };
 
 struct gw_pool {
@@ -51,8 +56,9 @@ struct gw_pool {
 
 // epoch.c: makes the epoch of a pool whose context is current when it is missing or old. Returns whether there is one.
 bool gw_epoch_ready(struct gw_epoch *epoch, const struct gw_driver *driver, uint32_t device);
-// The time of a completed event on CLOCK_MONOTONIC. Returns 0 or the driver's error.
-int gw_epoch_time(const struct gw_epoch *epoch, const struct gw_driver *driver, gw_handle event, uint64_t *ret_ns);
+// The time of a completed event on CLOCK_MONOTONIC, and how far it may be off. Returns 0 or the driver's error.
+int gw_epoch_time(const struct gw_epoch *epoch, const struct gw_driver *driver, gw_handle event, uint64_t *ret_ns,
+                  uint64_t *ret_error_ns);
 
 // poller.c
 bool gw_poller_start(void);   // idempotent; returns whether there is a poller

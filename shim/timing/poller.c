@@ -57,14 +57,15 @@ static bool is_blocked(const struct blocked *blocked, uint64_t stream)
 static void emit(const struct gw_pool *pool, const struct gw_driver *driver, const struct gw_pair *pair)
 {
     const struct gw_epoch *epoch = &pool->epoch;
-    uint64_t latency_ns = epoch->round_trip_ns + epoch->error_ns;
-    uint64_t start_ns, end_ns, start_error_ns = 0, end_error_ns = 0;
+    uint64_t start_ns, end_ns, clock_error_ns, end_clock_error_ns, start_error_ns = 0, end_error_ns = 0;
 
-    if (gw_epoch_time(epoch, driver, pair->start, &start_ns) != 0 ||
-        gw_epoch_time(epoch, driver, pair->end, &end_ns) != 0) {
+    if (gw_epoch_time(epoch, driver, pair->start, &start_ns, &clock_error_ns) != 0 ||
+        gw_epoch_time(epoch, driver, pair->end, &end_ns, &end_clock_error_ns) != 0) {
         gw_poller_untimed(GW_UNTIMED_NO_TIME, 1);
         return;
     }
+    clock_error_ns = clock_error_ns > end_clock_error_ns ? clock_error_ns : end_clock_error_ns;
+    uint64_t latency_ns = epoch->round_trip_ns + clock_error_ns;
     uint64_t earliest_ns = start_ns < pair->begin_ns ? pair->begin_ns : start_ns;
 
     if (start_ns < pair->returned_ns + latency_ns) {
@@ -92,7 +93,7 @@ static void emit(const struct gw_pool *pool, const struct gw_driver *driver, con
     }
     start_error_ns = start_error_ns > end_error_ns ? start_error_ns : end_error_ns;
     lttng_ust_tracepoint(gpuwitness, gpu_op, pair->call, pair->where, pair->stream, start_ns, end_ns,
-                         (uint32_t)(epoch->error_ns + EVENT_RESOLUTION_NS + start_error_ns));
+                         (uint32_t)(clock_error_ns + EVENT_RESOLUTION_NS + start_error_ns));
 }
 
 // Whether the pool's events can be read now: its context is current and the epoch known.
