@@ -230,7 +230,8 @@ void gw_layout_comm(struct gw_page *page)
         y = gw_page_empty(page, y,
                           page->source->model->collectives_count
                               ? "No collective has known times on all of its ranks, so bandwidths are not known."
-                              : "No collective of NCCL was recorded in this run.");
+                          : data.shares_count ? "It is not known which collectives the communication kernels carry out."
+                                              : "No collective of NCCL was recorded in this run.");
     else
         y = draw_exchanges(page, &data, y);
     if (data.shares_count)

@@ -1,6 +1,7 @@
 /*
  * kernels: the kernels with most time, their share, how often they run and how long one takes.
  */
+#include "plots/kernel_names.h"
 #include "plots/layouts.h"
 
 #include <errno.h>
@@ -19,6 +20,7 @@
 struct kernel {
     uint32_t name;
     uint64_t total_ns, count, least_ns, most_ns, small_count, small_ns;
+    bool communicates;
 };
 
 static int compare(const void *left, const void *right)
@@ -46,6 +48,7 @@ static double sum_up(const struct gw_model *model, struct kernel *kernels)
         kernel->count++;
         kernel->least_ns = ns < kernel->least_ns ? ns : kernel->least_ns;
         kernel->most_ns = ns > kernel->most_ns ? ns : kernel->most_ns;
+        kernel->communicates |= op->kind == GW_OP_COMM;
         kernel->small_count += ns < SMALL_NS;
         kernel->small_ns += ns < SMALL_NS ? ns : 0;
         all_ns += (double)ns;
@@ -57,22 +60,20 @@ static double sum_up(const struct gw_model *model, struct kernel *kernels)
 /* Names get a share of a narrow page, and no more than they need of a wide one. */
 static double name_width(const struct gw_page *page)
 {
-    return fmin(440.0, 0.28 * page->options->width);
+    return fmin(560.0, 0.32 * page->options->width);
 }
 
-static void draw_kernel(struct gw_page *page, const struct kernel *kernel, double all_ns, double most_ns, double y)
+static void draw_kernel(struct gw_page *page, const struct kernel *kernel, const char *name, double all_ns,
+                        double most_ns, double y)
 {
-    const struct gw_model *model = page->source->model;
     double x = GW_PAGE_MARGIN + name_width(page), w = page->options->width - GW_PAGE_MARGIN - x - FACTS_WIDTH;
     double facts = x + w + 18.0;
     char text[128], mean[GW_UNIT_TEXT], least[GW_UNIT_TEXT], most[GW_UNIT_TEXT], count[GW_UNIT_TEXT];
-    char *name = kernel->name < model->names_count ? gw_kernel_name_short(model->names[kernel->name]) : NULL;
     struct gw_text_style style = {GW_SIZE_TEXT, page->theme->text, GW_ALIGN_RIGHT, false, GW_FOR_TEXT, true};
 
-    gw_scene_text(page->scene, GW_PAGE_MARGIN, y, name_width(page) - 14.0, LINE, &style,
-                  name ? name : "unnamed kernel");
+    gw_scene_text(page->scene, GW_PAGE_MARGIN, y, name_width(page) - 14.0, LINE, &style, name);
     gw_scene_rect(page->scene, GW_FOR_BAR, x, y + 4.0, fmax(1.0, (double)kernel->total_ns / most_ns * w), LINE - 8.0,
-                  gw_colour_of_class(GW_CLASS_COMPUTE));
+                  kernel->communicates ? gw_colour_of_op(GW_OP_COMM) : gw_colour_of_class(GW_CLASS_COMPUTE));
     gw_format_duration((double)kernel->total_ns, text);
     gw_page_text(page, facts, y, 72.0, LINE, GW_SIZE_TEXT, GW_ALIGN_RIGHT, text);
     snprintf(text, sizeof(text), "%.1f %%", (double)kernel->total_ns / all_ns * 100.0);
@@ -86,7 +87,6 @@ static void draw_kernel(struct gw_page *page, const struct kernel *kernel, doubl
     gw_page_text(page, facts + 224.0, y, 66.0, LINE, GW_SIZE_TEXT, GW_ALIGN_RIGHT, mean);
     snprintf(text, sizeof(text), "%s … %s", least, most);
     gw_page_muted(page, facts + 294.0, y, 148.0, LINE, GW_SIZE_SMALL, GW_ALIGN_RIGHT, text);
-    free(name);
 }
 
 static void draw_heading(struct gw_page *page, double y)
@@ -98,6 +98,24 @@ static void draw_heading(struct gw_page *page, double y)
     gw_page_bold(page, facts + 140.0, y, 80.0, LINE, GW_SIZE_SMALL, GW_ALIGN_RIGHT, "runs");
     gw_page_bold(page, facts + 224.0, y, 66.0, LINE, GW_SIZE_SMALL, GW_ALIGN_RIGHT, "mean");
     gw_page_bold(page, facts + 294.0, y, 148.0, LINE, GW_SIZE_SMALL, GW_ALIGN_RIGHT, "shortest … longest");
+}
+
+static double draw_list(struct gw_page *page, const struct kernel *kernels, uint32_t count, double all_ns, double y)
+{
+    uint32_t indices[KERNELS_MAX];
+    char *names[KERNELS_MAX];
+
+    for (uint32_t i = 0; i < count; i++)
+        indices[i] = kernels[i].name;
+    if (gw_kernel_labels(page->source->model, indices, count, names) != 0) {
+        page->scene->error = -ENOMEM;
+        return y;
+    }
+    for (uint32_t i = 0; i < count; i++, y += LINE) {
+        draw_kernel(page, &kernels[i], names[i], all_ns, (double)kernels[0].total_ns, y);
+        free(names[i]);
+    }
+    return y;
 }
 
 /* Says how much of it all are small kernels. */
@@ -144,8 +162,7 @@ void gw_layout_kernels(struct gw_page *page)
         y = draw_small(page, kernels, used, all_ns, y) + 6.0;
         draw_heading(page, y);
         y += LINE;
-        for (uint32_t i = 0; i < used && i < KERNELS_MAX; i++, y += LINE)
-            draw_kernel(page, &kernels[i], all_ns, (double)kernels[0].total_ns, y);
+        y = draw_list(page, kernels, used < KERNELS_MAX ? used : KERNELS_MAX, all_ns, y);
     }
     if (used > KERNELS_MAX) {
         gw_format_count(used - KERNELS_MAX, count);

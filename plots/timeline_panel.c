@@ -5,9 +5,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "plots/chart.h"
 #include "plots/devices.h"
+#include "plots/kernel_names.h"
 #include "plots/timeline_labels.h"
 
 #define LABEL_WIDTH 164.0
@@ -217,13 +219,17 @@ static void label_row(struct gw_page *page, const struct gw_timeline_row *row, d
     const struct gw_model *model = page->source->model;
     struct gw_text_style style = {.colour = page->theme->text, .purpose = GW_FOR_TEXT, .cut_middle = true};
     double w = LABEL_WIDTH - 12.0;
-    char text[128];
+    char text[128], tid[16];
 
     switch (row->kind) {
     case GW_ROW_THREAD: {
         const struct gw_thread *thread = &model->threads[row->index];
-        snprintf(text, sizeof(text), "%s %" PRIu32, thread->name && *thread->name ? thread->name : "thread",
-                 thread->tid);
+        snprintf(tid, sizeof(tid), "%" PRIu32, thread->tid);
+        /* Imported traces have the number in the name already. */
+        if (thread->name && strstr(thread->name, tid))
+            snprintf(text, sizeof(text), "%s", thread->name);
+        else
+            snprintf(text, sizeof(text), "%s %s", thread->name && *thread->name ? thread->name : "thread", tid);
         break;
     }
     case GW_ROW_STREAM: {
@@ -358,17 +364,20 @@ static double device_legend(struct gw_page *page, const struct gw_timeline_data 
 {
     const struct gw_model *model = page->source->model;
     struct gw_legend_entry entries[GW_KERNEL_COLOURS + GW_OP_KIND_COUNT + 3];
-    char *names[GW_KERNEL_COLOURS] = {NULL}, more[64];
+    uint32_t indices[GW_KERNEL_COLOURS], kernels = 0;
+    char *names[GW_KERNEL_COLOURS], more[64];
     bool used[GW_OP_KIND_COUNT] = {false}, comm[2] = {false};
     size_t count = 0;
 
-    for (uint32_t i = 0; i < data->kernels_count && i < GW_KERNEL_COLOURS; i++) {
-        uint32_t name = data->kernels[i].name;
-        if (name < model->names_count)
-            names[i] = gw_kernel_name_short(model->names[name]);
-        entries[count++] = (struct gw_legend_entry){gw_colour_of_kernel(data->kernel_slot[name]),
-                                                    names[i] ? names[i] : "unnamed kernel", false};
+    for (; kernels < data->kernels_count && kernels < GW_KERNEL_COLOURS; kernels++)
+        indices[kernels] = data->kernels[kernels].name;
+    if (gw_kernel_labels(model, indices, kernels, names) != 0) {
+        page->scene->error = -ENOMEM;
+        return y;
     }
+    for (uint32_t i = 0; i < kernels; i++)
+        entries[count++] =
+            (struct gw_legend_entry){gw_colour_of_kernel(data->kernel_slot[indices[i]]), names[i], false};
     find_used(data, GW_PAINT_OP, used, GW_OP_KIND_COUNT);
     for (uint32_t i = 0; i < GW_OP_KIND_COUNT; i++)
         if (used[i])
@@ -385,7 +394,7 @@ static double device_legend(struct gw_page *page, const struct gw_timeline_data 
         entries[count++] = (struct gw_legend_entry){page->theme->grid, more, false};
     }
     y = gw_page_legend(page, x, y, w, "on the GPU", entries, count);
-    for (size_t i = 0; i < GW_KERNEL_COLOURS; i++)
+    for (uint32_t i = 0; i < kernels; i++)
         free(names[i]);
     return y;
 }

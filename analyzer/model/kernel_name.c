@@ -52,9 +52,52 @@ static const char *drop_return_type(const char *text)
     return *start ? start : text;
 }
 
-static char *fold(const char *text)
+/* Appends an argument of a template: without namespaces, casts and arguments of its own. */
+static void append_argument(const char *text, size_t begin, size_t end, char *out, size_t *used)
 {
-    char *folded = malloc(strlen(text) + 1);
+    size_t word = *used; /* where the name that may yet turn out to be a namespace begins */
+    for (size_t i = begin; i < end;) {
+        if (text[i] == '(' || text[i] == '<') {
+            bool is_template = text[i] == '<';
+            i = skip_brackets(text, i);
+            if (is_template) {
+                memcpy(out + *used, "<>", 2);
+                *used += 2;
+            }
+        } else if (text[i] == ':' && text[i + 1] == ':') {
+            *used = word;
+            i += 2;
+        } else {
+            out[(*used)++] = text[i];
+            if (text[i] == ' ')
+                word = *used;
+            i++;
+        }
+    }
+}
+
+/* Appends the arguments of the template whose bracket opens at `open` and whose text ends at `close`. */
+static void append_arguments(const char *text, size_t open, size_t close, char *out, size_t *used)
+{
+    out[(*used)++] = '<';
+    for (size_t begin = open + 1, i = begin; i < close;) {
+        bool last = i + 1 == close;
+        if (text[i] == ',' || last) {
+            append_argument(text, begin, i, out, used);
+            if (!last)
+                out[(*used)++] = ',';
+            begin = ++i;
+        } else {
+            i = text[i] == '<' || text[i] == '(' || text[i] == '[' || text[i] == '{' ? skip_brackets(text, i) : i + 1;
+        }
+    }
+    *used -= out[*used - 1] == ' '; /* of "> >" */
+    out[(*used)++] = '>';
+}
+
+static char *fold(const char *text, bool arguments)
+{
+    char *folded = malloc(strlen(text) + 3); /* a bracket that never closes gets its end */
     if (!folded) {
         return NULL;
     }
@@ -66,9 +109,14 @@ static char *fold(const char *text)
         } else if (name[i] == '(' && !is_operator(name, i)) {
             break;
         } else if (name[i] == '<' && !is_operator(name, i)) {
-            i = skip_brackets(name, i);
-            memcpy(folded + used, "<>", 2);
-            used += 2;
+            size_t close = skip_brackets(name, i);
+            if (arguments && name[close - 1] == '>') {
+                append_arguments(name, i, close, folded, &used);
+            } else {
+                memcpy(folded + used, "<>", 2);
+                used += 2;
+            }
+            i = close;
         } else {
             folded[used++] = name[i++];
         }
@@ -77,14 +125,24 @@ static char *fold(const char *text)
     return folded;
 }
 
-char *gw_kernel_name_short(const char *mangled)
+static char *name_of(const char *mangled, bool arguments)
 {
     int status = 0;
     char *demangled = strncmp(mangled, "_Z", 2) == 0 ? __cxa_demangle(mangled, NULL, NULL, &status) : NULL;
     if (!demangled && status == -1) {
         return NULL;
     }
-    char *folded = fold(demangled ? demangled : mangled);
+    char *folded = fold(demangled ? demangled : mangled, arguments);
     free(demangled);
     return folded;
+}
+
+char *gw_kernel_name_short(const char *mangled)
+{
+    return name_of(mangled, false);
+}
+
+char *gw_kernel_name_variant(const char *mangled)
+{
+    return name_of(mangled, true);
 }

@@ -265,6 +265,8 @@ struct gw_step {
 #define GW_UNSEEN_CPU_TIME 0x2u /* whether a thread outside CUDA was on the CPU */
 #define GW_UNSEEN_ORDERS 0x4u   /* which stream waits for which event */
 #define GW_UNSEEN_RANKS 0x8u    /* some ranks of the job */
+#define GW_UNSEEN_NCCL 0x10u    /* NCCL's own calls */
+#define GW_UNSEEN_BYTES 0x20u   /* what copies carry */
 
 /* What one recorder left: the whole run, or a rank of it. */
 struct gw_recording {
@@ -363,6 +365,9 @@ const char *gw_op_kind_name(enum gw_op_kind kind);
 /* Word for an enum gw_comm_kind, as the CSV uses it: all_reduce, send … */
 const char *gw_comm_kind_name(enum gw_comm_kind kind);
 
+/* Width of one element of an ncclDataType_t, 0 for one that is not known. */
+uint32_t gw_comm_type_bytes(uint8_t type);
+
 /* Bytes that cross the busiest link for each byte of a collective among `size` ranks, as nccl-tests count. */
 double gw_comm_bus_factor(enum gw_comm_kind kind, uint32_t size);
 
@@ -371,5 +376,9 @@ const char *gw_loss_reason_name(enum gw_loss_reason reason);
 
 /* Demangled kernel name with template and function arguments folded, for people; the caller frees. NULL: no memory. */
 char *gw_kernel_name_short(const char *mangled);
+
+/* Likewise, with the template's own arguments, each without namespaces and arguments of its own, to tell variants of a
+ * kernel apart: "at::native::reduce_kernel<512, 1, ReduceOp<>>". */
+char *gw_kernel_name_variant(const char *mangled);
 
 #endif

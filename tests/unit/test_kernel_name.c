@@ -40,6 +40,32 @@ static void test_names(void **state)
     expect_name("_ZZN1a1bEvENKUlvE_clEv", "a::b");
 }
 
+static void expect_variant(const char *mangled, const char *wanted)
+{
+    char *name = gw_kernel_name_variant(mangled);
+    assert_non_null(name);
+    assert_string_equal(name, wanted);
+    free(name);
+}
+
+static void test_variants(void **state)
+{
+    (void)state;
+    expect_variant("vectorAdd", "vectorAdd");
+    expect_variant("_Z7forwardIfLi4EEvPKT_PS0_i", "forward<float, 4>");
+    expect_variant(
+        "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEENS_6detail5ArrayIPcLi1EEEEEviT0_T1_",
+        "at::native::vectorized_elementwise_kernel<4, FillFunctor<>, Array<>>");
+    expect_variant("void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_128x256_16x3_nn_align4>(Params)",
+                   "cutlass::Kernel<cutlass_80_tensorop_s1688gemm_128x256_16x3_nn_align4>");
+    expect_variant("void cub::DeviceReduce<float, (int)3>(float*)", "cub::DeviceReduce<float, 3>");
+    expect_variant("f<a::b<c>::d, unsigned int>", "f<d, unsigned int>");
+    expect_variant("open<bracket", "open<>");
+    expect_variant("empty<>", "empty<>");
+    expect_variant("two<a, b>::three<c>", "two<a, b>::three<c>");
+    expect_variant("trailing<a,>", "trailing<a,>");
+}
+
 static uint64_t next_random(uint64_t *state)
 {
     *state ^= *state << 13;
@@ -90,6 +116,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_variants),
         cmocka_unit_test(test_radix_sort_is_stable),
         cmocka_unit_test(test_map),
     };
