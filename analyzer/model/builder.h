@@ -97,6 +97,9 @@ uint32_t gw_builder_communicator(struct gw_builder *builder, uint32_t process, u
 /* collectives.c. After the operations: what carried each collective out, and which belong together. */
 int gw_build_collectives(struct gw_builder *builder);
 
+/* Of collectives that are tied to calls and operations already: which belong together. Returns 0 or -ENOMEM. */
+int gw_match_collectives(struct gw_model *model);
+
 /* lanes.c. After the operations: which threads and devices belong together. Returns 0 or -ENOMEM. */
 int gw_build_lanes(struct gw_model *model);
 

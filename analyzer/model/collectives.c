@@ -58,7 +58,7 @@ static bool is_message(const struct gw_collective *collective)
     return collective->kind == GW_COMM_SEND || collective->kind == GW_COMM_RECV;
 }
 
-static uint64_t type_bytes(uint8_t type)
+uint32_t gw_comm_type_bytes(uint8_t type)
 {
     static const uint8_t bytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
     return type < sizeof(bytes) ? bytes[type] : 0;
@@ -240,7 +240,34 @@ static void set_bytes(const struct gw_model *model, struct gw_collective *collec
     const bool is_part = collective->kind == GW_COMM_REDUCE_SCATTER || collective->kind == GW_COMM_ALL_GATHER ||
                          collective->kind == GW_COMM_ALL_TO_ALL || collective->kind == GW_COMM_GATHER ||
                          collective->kind == GW_COMM_SCATTER;
-    collective->size_bytes *= type_bytes(collective->type) * (is_part && size ? size : 1);
+    collective->size_bytes *= gw_comm_type_bytes(collective->type) * (is_part && size ? size : 1);
+}
+
+/* Matches the collectives of calls that succeeded, and says what each waited for the others. */
+static int match_all(struct matching *self)
+{
+    struct gw_model *model = self->model;
+    int status = 0;
+    for (size_t i = 0; i < model->collectives_count && !status; i++) {
+        if (model->calls[model->collectives[i].call].result == 0) {
+            status = match(self, &model->collectives[i]);
+        }
+    }
+    for (size_t i = 0; i < model->collectives_count && !status; i++) {
+        if (model->collectives[i].match != GW_NONE) {
+            finish(self, &model->collectives[i]);
+        }
+    }
+    gw_map_clear(&self->counters);
+    gw_map_clear(&self->exchanges);
+    free(self->found);
+    return status;
+}
+
+int gw_match_collectives(struct gw_model *model)
+{
+    struct matching self = {.model = model};
+    return match_all(&self);
 }
 
 int gw_build_collectives(struct gw_builder *builder)
@@ -259,21 +286,10 @@ int gw_build_collectives(struct gw_builder *builder)
         status = bind_thread(&self, &model->threads[i]);
     }
     for (size_t i = 0; i < model->collectives_count && !status; i++) {
-        struct gw_collective *collective = &model->collectives[i];
-        set_bytes(model, collective);
-        if (model->calls[collective->call].result == 0) {
-            status = match(&self, collective);
-        }
+        set_bytes(model, &model->collectives[i]);
     }
-    for (size_t i = 0; i < model->collectives_count && !status; i++) {
-        if (model->collectives[i].match != GW_NONE) {
-            finish(&self, &model->collectives[i]);
-        }
-    }
-    gw_map_clear(&self.counters);
-    gw_map_clear(&self.exchanges);
+    status = status ? status : match_all(&self);
     free(self.carriers);
     free(self.group);
-    free(self.found);
     return status;
 }

@@ -277,6 +277,28 @@ struct gw_recording {
     uint64_t end_ns; /* of its program, 0 when unknown */
 };
 
+enum gw_clock_how {
+    GW_CLOCK_REFERENCE = 0, /* all times are on it */
+    GW_CLOCK_FITTED,        /* by the ends of collectives */
+    GW_CLOCK_WALL           /* by CLOCK_REALTIME, which is not exact */
+};
+
+/* The clock of a host, see clocks.h. The reference shows t + offset_ns + drift_ppm / 10^6 × (t − about_ns) when it
+ * shows t.
+ */
+struct gw_clock {
+    char *host, *boot_id;
+    uint32_t recordings; /* how many it timed */
+    enum gw_clock_how how;
+    int64_t offset_ns;
+    double drift_ppm;
+    uint64_t about_ns;
+    uint64_t residual_ns;   /* of the ends of matched collectives from those of the first process: median distance */
+    uint32_t matched;       /* collectives that tell of it */
+    int64_t test_offset_ns; /* see record --clock-offset */
+    double test_ppm;
+};
+
 struct gw_run_info {
     char *path;
     char **command;                         /* NULL-terminated */
@@ -322,6 +344,7 @@ struct gw_perturbation {
 struct gw_model {
     struct gw_run_info run;
     GW_ARRAY(struct gw_recording, recordings); /* ordered by rank, then name; none for imported traces */
+    GW_ARRAY(struct gw_clock, clocks);         /* of the hosts; none for imported traces */
     GW_ARRAY(struct gw_process, processes);
     GW_ARRAY(struct gw_thread, threads);
     GW_ARRAY(struct gw_device, devices);

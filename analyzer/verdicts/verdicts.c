@@ -37,6 +37,11 @@ static const char *blind_to(const struct gw_model *model, const char *id)
          "the trace's recorder does not tell which stream waits for which event: record with "
          "gpuwitness",
          GW_UNSEEN_ORDERS},
+        {"comm-init", "the trace's recorder does not record NCCL's own calls: record with gpuwitness", GW_UNSEEN_NCCL},
+        {"repeated-upload", "the trace's recorder does not look at what copies carry: record with gpuwitness",
+         GW_UNSEEN_BYTES},
+        {"round-trip-copy", "the trace's recorder does not look at what copies carry: record with gpuwitness",
+         GW_UNSEEN_BYTES},
         {"straggler", "some ranks of the job are not in the run: record all of them", GW_UNSEEN_RANKS},
         {"imbalance", "some ranks of the job are not in the run: record all of them", GW_UNSEEN_RANKS},
         {"comm-slow-link", "some ranks of the job are not in the run: record all of them", GW_UNSEEN_RANKS},

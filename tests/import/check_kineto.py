@@ -28,6 +28,10 @@ def kind_of(event):
     return "comm" if event["name"].startswith(("ncclKernel", "ncclDevKernel")) else "kernel"
 
 
+COLLECTIVES = {"allreduce": "all_reduce", "broadcast": "broadcast", "_allgather_base": "all_gather"}
+WIDTHS = {"Float": 4, "Long": 8, "BFloat16": 2}
+
+
 def union(intervals):
     total, reached = 0, -1
     for begin, end in sorted(intervals):
@@ -55,6 +59,15 @@ def wanted_facts(trace):
         correlation = int(e["args"]["correlation"])
         facts[f"op {kind_of(e)} {begin} {end} stream {int(e['args']['stream'])} bytes {int(e['args'].get('bytes', 0))} "
               f"call {correlation if correlation in known else 'none'}"] += 1
+    numbers = collections.Counter()
+    ends = {int(e["args"]["correlation"]): span[id(e)] for e in calls if e["cat"] == "cuda_runtime"}
+    for e in sorted((e for e in ops if "Collective name" in e["args"]), key=lambda e: ends[int(e["args"]["correlation"])]):
+        args = e["args"]
+        size = max(int(args["In msg nelems"]), int(args["Out msg nelems"])) * WIDTHS[args["dtype"]]
+        facts[f"collective {COLLECTIVES[args['Collective name']]} {size} bytes at {span[id(e)][0]} "
+              f"rank {int(trace['distributedInfo']['rank'])} of {int(args['Group size'])} "
+              f"number {numbers[args['Process Group Name']]}"] += 1
+        numbers[args["Process Group Name"]] += 1
     for e in events:
         if e["cat"] == "user_annotation":
             begin, end = span[id(e)]

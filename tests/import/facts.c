@@ -137,6 +137,13 @@ int main(int argc, char **argv)
         printf("thread %u calls %u name %s\n", model->threads[t].tid, model->threads[t].call_count,
                model->threads[t].name ? model->threads[t].name : "?");
     }
+    for (size_t i = 0; i < model->collectives_count; i++) {
+        const struct gw_collective *collective = &model->collectives[i];
+        const struct gw_communicator *communicator = &model->communicators[collective->communicator];
+        printf("collective %s %" PRIu64 " bytes at %" PRIu64 " rank %u of %u number %u\n",
+               gw_comm_kind_name((enum gw_comm_kind)collective->kind), collective->size_bytes,
+               model->ops[collective->op].start_ns, communicator->rank, communicator->size, collective->sequence);
+    }
     for (uint32_t d = 0; d < model->devices_count; d++) {
         print_device(model, d, scratch);
     }

@@ -48,6 +48,13 @@ def main():
                        "args": {"External id": correlation, "device": 1, "context": 1, "stream": stream,
                                 "correlation": correlation, **shape, **args}})
 
+    def collective(which):
+        elements = 1000 * (which + 1)
+        kind = ("allreduce", "_allgather_base", "broadcast")[which % 3]
+        return {"Collective name": kind, "In msg nelems": elements,
+                "Out msg nelems": elements * (2 if kind == "_allgather_base" else 1), "Group size": 2,
+                "dtype": ("Float", "BFloat16", "Long")[which % 3], "Process Group Name": str(which % 2)}
+
     def call(name, length, tid=MAIN, category="cuda_runtime"):
         nonlocal now
         events.append({"args": {"cbid": 1, "correlation": correlation}, "ph": "X", "cat": category, "name": name,
@@ -66,7 +73,8 @@ def main():
                 op("kernel", KERNELS[which % 3], 7, dice.randint(0, 40) + 0.5)
                 call("cudaLaunchKernel", dice.randint(3, 8), thread)
             elif what == 6:
-                op("kernel", KERNELS[3 + which % 2], 20, dice.randint(20, 90))
+                op("kernel", KERNELS[3 + which % 2], 20, dice.randint(20, 90),
+                   **(collective(which) if style == "new" else {}))
                 events.append({"args": {"cbid": 1, "correlation": correlation}, "ph": "X", "cat": "cuda_driver",
                                "name": "cuLaunchKernelEx", "pid": PID, "tid": MAIN, **interval(now + 1, 2)})
                 call("cudaLaunchKernelExC", 5)

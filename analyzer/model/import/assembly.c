@@ -14,7 +14,8 @@
 
 int gw_assembly_init(struct gw_assembly *assembly, enum gw_correlation_scope scope)
 {
-    *assembly = (struct gw_assembly){.scope = scope, .unseen = GW_UNSEEN_CPU_TIME | GW_UNSEEN_ORDERS};
+    *assembly = (struct gw_assembly){
+        .scope = scope, .rank = -1, .unseen = GW_UNSEEN_CPU_TIME | GW_UNSEEN_ORDERS | GW_UNSEEN_NCCL | GW_UNSEEN_BYTES};
     assembly->builder.model = calloc(1, sizeof(*assembly->builder.model));
     return assembly->builder.model ? 0 : -ENOMEM;
 }
@@ -27,6 +28,7 @@ void gw_assembly_clear(struct gw_assembly *assembly)
     free(assembly->unknown_names);
     gw_map_clear(&assembly->unknown_functions);
     free(assembly->ops);
+    free(assembly->collectives);
     gw_model_destroy(assembly->builder.model);
     gw_builder_clear(&assembly->builder);
     *assembly = (struct gw_assembly){0};
@@ -98,6 +100,20 @@ int gw_assembly_add_call(struct gw_assembly *assembly, const struct gw_import_ca
                                                           .result = call->result,
                                                           .function = (uint16_t)function,
                                                           .depth = 1};
+    return 0;
+}
+
+int gw_assembly_add_collective(struct gw_assembly *assembly, const struct gw_import_collective *collective,
+                               uint32_t *ret_index)
+{
+    if (assembly->collectives_count >= ITEMS_MAX) {
+        return -EFBIG;
+    }
+    if (GW_GROW(assembly->collectives, assembly->collectives_count)) {
+        return -ENOMEM;
+    }
+    *ret_index = (uint32_t)assembly->collectives_count;
+    assembly->collectives[assembly->collectives_count++] = *collective;
     return 0;
 }
 

@@ -17,6 +17,15 @@ struct gw_import_call {
     int32_t result;
 };
 
+/* A collective that a kernel of NCCL carries out, as its profiler says. */
+struct gw_import_collective {
+    uint64_t group;      /* names the communicator within the trace */
+    uint64_t size_bytes; /* as struct gw_collective */
+    uint32_t size;       /* ranks of the communicator */
+    uint8_t kind;        /* enum gw_comm_kind */
+    uint8_t type;        /* ncclDataType_t */
+};
+
 struct gw_import_op {
     uint64_t start_ns, end_ns;
     uint64_t correlation, size_bytes;
@@ -27,6 +36,7 @@ struct gw_import_op {
     uint32_t grid[3], block[3], shared_bytes;
     uint8_t kind;                          /* enum gw_op_kind; a kernel of NCCL becomes GW_OP_COMM */
     uint8_t direction, src_kind, dst_kind; /* of a copy, as in struct gw_copy */
+    uint32_t collective;                   /* from gw_assembly_add_collective(), else GW_NONE */
 };
 
 /* A correlation id is unique within the process whose pid the reader knows for calls and operations both, else within
@@ -38,6 +48,9 @@ struct gw_assembly {
     enum gw_correlation_scope scope;
     struct gw_import_op *ops;
     size_t ops_count;
+    struct gw_import_collective *collectives;
+    size_t collectives_count;
+    int32_t rank;                    /* of the processes in their communicators; negative: not known */
     struct gw_map unknown_functions; /* hash of a name, 0 → how many calls; names in unknown_names */
     char **unknown_names;
     size_t unknown_names_count;
@@ -52,6 +65,8 @@ int gw_assembly_init(struct gw_assembly *assembly, enum gw_correlation_scope sco
 void gw_assembly_clear(struct gw_assembly *assembly);
 
 int gw_assembly_add_call(struct gw_assembly *assembly, const struct gw_import_call *call);
+int gw_assembly_add_collective(struct gw_assembly *assembly, const struct gw_import_collective *collective,
+                               uint32_t *ret_index);
 int gw_assembly_add_op(struct gw_assembly *assembly, const struct gw_import_op *op);
 int gw_assembly_add_range(struct gw_assembly *assembly, uint32_t pid, uint32_t tid, uint64_t begin_ns, uint64_t end_ns,
                           const char *name);

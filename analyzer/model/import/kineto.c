@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 #include <yajl/yajl_parse.h>
 
 #include "analyzer/model/import/decimal.h"
@@ -27,6 +28,9 @@ enum key {
     KEY_NAME,
     KEY_ARGS,
     KEY_ARGS_NAME,
+    KEY_COLLECTIVE,
+    KEY_TYPE,
+    KEY_GROUP,
     KEY_GRID,
     KEY_BLOCK,
     KEY_RANK,
@@ -56,10 +60,21 @@ static const struct key_name root_keys[] = {KEY("traceEvents", KEY_EVENTS), KEY(
 static const struct key_name event_keys[] = {KEY("ph", KEY_PHASE), KEY("cat", KEY_CATEGORY), KEY("name", KEY_NAME),
                                              NUMBER("pid", PID),   NUMBER("tid", TID),       NUMBER("ts", TS),
                                              NUMBER("dur", DUR),   KEY("args", KEY_ARGS)};
-static const struct key_name args_keys[] = {
-    NUMBER("device", DEVICE), NUMBER("stream", STREAM),        NUMBER("correlation", CORRELATION),
-    NUMBER("bytes", BYTES),   NUMBER("shared memory", SHARED), NUMBER("graph node id", GRAPH_NODE),
-    KEY("grid", KEY_GRID),    KEY("block", KEY_BLOCK),         KEY("name", KEY_ARGS_NAME)};
+static const struct key_name args_keys[] = {NUMBER("device", DEVICE),
+                                            NUMBER("stream", STREAM),
+                                            NUMBER("correlation", CORRELATION),
+                                            NUMBER("bytes", BYTES),
+                                            NUMBER("shared memory", SHARED),
+                                            NUMBER("graph node id", GRAPH_NODE),
+                                            KEY("grid", KEY_GRID),
+                                            KEY("block", KEY_BLOCK),
+                                            KEY("name", KEY_ARGS_NAME),
+                                            KEY("Collective name", KEY_COLLECTIVE),
+                                            KEY("dtype", KEY_TYPE),
+                                            KEY("Process Group Name", KEY_GROUP),
+                                            NUMBER("In msg nelems", ELEMENTS_IN),
+                                            NUMBER("Out msg nelems", ELEMENTS_OUT),
+                                            NUMBER("Group size", GROUP_SIZE)};
 static const struct key_name distributed_keys[] = {KEY("rank", KEY_RANK), KEY("nccl_version", KEY_NCCL_VERSION)};
 static const struct key_name device_keys[] = {KEY("id", KEY_DEVICE_ID),
                                               KEY("name", KEY_DEVICE_NAME),
@@ -130,6 +145,8 @@ static void begin_event(struct gw_kineto *self)
     event->phase = 0;
     event->category = GW_KINETO_OTHER;
     event->seen = 0;
+    event->collective = event->type = GW_KINETO_UNNAMED;
+    event->group = 0;
     event->name.length = event->args_name.length = 0;
     memset(event->numbers, 0, sizeof(event->numbers));
     memset(event->grid, 0, sizeof(event->grid));
@@ -289,6 +306,15 @@ static int on_string(void *context, const unsigned char *bytes, size_t length)
         break;
     case KEY_ARGS_NAME:
         self->status = gw_kineto_text_set(&self->event.args_name, text, length);
+        break;
+    case KEY_COLLECTIVE:
+        self->event.collective = gw_kineto_collective(text, length);
+        break;
+    case KEY_TYPE:
+        self->event.type = gw_kineto_type(text, length);
+        break;
+    case KEY_GROUP:
+        self->event.group = XXH3_64bits(text, length);
         break;
     case KEY_NCCL_VERSION:
         free(self->nccl_version);
@@ -451,6 +477,7 @@ int gw_kineto_finish(struct gw_kineto *self, struct gw_model **ret_model)
         return gw_error_set(self->error, -ENODATA, "%s: JSON without a list traceEvents: no PyTorch profiler trace",
                             self->path);
     }
+    self->assembly.rank = self->rank;
     self->assembly.unseen |= GW_UNSEEN_LOADS; /* of the driver's functions it records launches only */
     int status = gw_kineto_apply_labels(&self->assembly.builder, &self->labels);
     status = status ? status : gw_assembly_finish(&self->assembly, TOOL, &model);

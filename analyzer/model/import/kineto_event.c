@@ -4,23 +4,69 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct word {
+    const char *text;
+    uint8_t meaning;
+};
+
+static uint8_t meaning_of(const struct word *words, size_t count, const char *text, size_t length, uint8_t otherwise)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strlen(words[i].text) == length && memcmp(words[i].text, text, length) == 0) {
+            return words[i].meaning;
+        }
+    }
+    return otherwise;
+}
+#define MEANING_OF(words, text, length, otherwise)                                                                     \
+    meaning_of(words, sizeof(words) / sizeof((words)[0]), text, length, otherwise)
+
 enum gw_kineto_category gw_kineto_category(const char *text, size_t length)
 {
-    static const struct {
-        const char *text;
-        enum gw_kineto_category category;
-    } categories[] = {
+    static const struct word categories[] = {
         {"cuda_runtime", GW_KINETO_CALL}, {"cuda_driver", GW_KINETO_CALL},  {"kernel", GW_KINETO_KERNEL},
         {"gpu_memcpy", GW_KINETO_MEMCPY}, {"gpu_memset", GW_KINETO_MEMSET}, {"user_annotation", GW_KINETO_ANNOTATION},
         {"Runtime", GW_KINETO_CALL},      {"Kernel", GW_KINETO_KERNEL},     {"Memcpy", GW_KINETO_MEMCPY},
         {"Memset", GW_KINETO_MEMSET},
     };
-    for (size_t i = 0; i < sizeof(categories) / sizeof(categories[0]); i++) {
-        if (strlen(categories[i].text) == length && memcmp(categories[i].text, text, length) == 0) {
-            return categories[i].category;
-        }
-    }
-    return GW_KINETO_OTHER;
+    return (enum gw_kineto_category)MEANING_OF(categories, text, length, GW_KINETO_OTHER);
+}
+
+uint8_t gw_kineto_collective(const char *text, size_t length)
+{
+    static const struct word names[] = {
+        {"allreduce", GW_COMM_ALL_REDUCE},
+        {"allreduce_coalesced", GW_COMM_ALL_REDUCE},
+        {"reduce", GW_COMM_REDUCE},
+        {"_reduce_oop", GW_COMM_REDUCE},
+        {"reduce_scatter", GW_COMM_REDUCE_SCATTER},
+        {"_reduce_scatter_base", GW_COMM_REDUCE_SCATTER},
+        {"reduce_scatter_tensor_coalesced", GW_COMM_REDUCE_SCATTER},
+        {"broadcast", GW_COMM_BROADCAST},
+        {"_broadcast_oop", GW_COMM_BROADCAST},
+        {"allgather", GW_COMM_ALL_GATHER},
+        {"all_gather", GW_COMM_ALL_GATHER},
+        {"_allgather_base", GW_COMM_ALL_GATHER},
+        {"allgather_into_tensor_coalesced", GW_COMM_ALL_GATHER},
+        {"all_to_all", GW_COMM_ALL_TO_ALL},
+        {"all_to_allv", GW_COMM_ALL_TO_ALL},
+        {"gather", GW_COMM_GATHER},
+        {"scatter", GW_COMM_SCATTER},
+        {"send", GW_COMM_SEND},
+        {"recv", GW_COMM_RECV},
+    };
+    return MEANING_OF(names, text, length, GW_KINETO_UNNAMED);
+}
+
+uint8_t gw_kineto_type(const char *text, size_t length)
+{
+    /* Numbered as ncclDataType_t; what NCCL has no type for is sent as another of the same width. */
+    static const struct word types[] = {
+        {"Char", 0},         {"Byte", 1},           {"Bool", 1},         {"Int", 2},    {"Long", 4},
+        {"Half", 6},         {"Short", 6},          {"Float", 7},        {"Double", 8}, {"BFloat16", 9},
+        {"ComplexFloat", 8}, {"Float8_e4m3fn", 10}, {"Float8_e5m2", 11},
+    };
+    return MEANING_OF(types, text, length, GW_KINETO_UNNAMED);
 }
 
 int gw_kineto_text_set(struct gw_kineto_text *text, const char *bytes, size_t length)
@@ -91,6 +137,30 @@ static void read_copy_name(const char *name, struct gw_import_op *op)
     }
 }
 
+static uint64_t larger(uint64_t left, uint64_t right)
+{
+    return left > right ? left : right;
+}
+
+/* Of a kernel of NCCL that its profiler annotated; others have none. */
+static int take_collective(struct gw_assembly *assembly, const struct gw_kineto_event *event, uint32_t *ret_collective)
+{
+    uint32_t needed = BIT(ELEMENTS_IN) | BIT(ELEMENTS_OUT) | BIT(GROUP_SIZE);
+    uint32_t width = event->type == GW_KINETO_UNNAMED ? 0 : gw_comm_type_bytes(event->type);
+    if (event->collective == GW_KINETO_UNNAMED || !width || !has(event, needed)) {
+        return 0;
+    }
+    struct gw_import_collective collective = {
+        .group = event->group,
+        /* the whole vector is on the side that has more of it */
+        .size_bytes = width * larger(number(event, GW_KINETO_ELEMENTS_IN, 0), number(event, GW_KINETO_ELEMENTS_OUT, 0)),
+        .size = (uint32_t)number(event, GW_KINETO_GROUP_SIZE, 0),
+        .kind = event->collective,
+        .type = event->type,
+    };
+    return gw_assembly_add_collective(assembly, &collective, ret_collective);
+}
+
 static int take_op(struct gw_assembly *assembly, const struct gw_kineto_event *event)
 {
     struct gw_import_op op = {
@@ -104,6 +174,7 @@ static int take_op(struct gw_assembly *assembly, const struct gw_kineto_event *e
         .graph_node = (uint32_t)number(event, GW_KINETO_GRAPH_NODE, GW_NONE),
         .shared_bytes = (uint32_t)number(event, GW_KINETO_SHARED, 0),
         .kind = GW_OP_KERNEL,
+        .collective = GW_NONE,
     };
     if (event->category == GW_KINETO_MEMSET) {
         op.kind = GW_OP_MEMSET;
@@ -111,6 +182,7 @@ static int take_op(struct gw_assembly *assembly, const struct gw_kineto_event *e
         read_copy_name(event->name.bytes, &op);
     } else {
         int status = gw_builder_intern(&assembly->builder, event->name.bytes, &op.name);
+        status = status ? status : take_collective(assembly, event, &op.collective);
         if (status) {
             return status;
         }

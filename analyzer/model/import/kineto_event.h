@@ -36,6 +36,9 @@ enum gw_kineto_field {
     GW_KINETO_BYTES,
     GW_KINETO_SHARED,
     GW_KINETO_GRAPH_NODE,
+    GW_KINETO_ELEMENTS_IN, /* of a collective */
+    GW_KINETO_ELEMENTS_OUT,
+    GW_KINETO_GROUP_SIZE,
     GW_KINETO_NUMBER_COUNT
 };
 
@@ -47,7 +50,14 @@ struct gw_kineto_event {
     uint32_t grid[3], block[3];
     struct gw_kineto_text name;
     struct gw_kineto_text args_name; /* of metadata events */
+    uint8_t collective, type;        /* enum gw_comm_kind and ncclDataType_t, GW_KINETO_UNNAMED where not given */
+    uint64_t group;                  /* hash of the communicator's name */
 };
+#define GW_KINETO_UNNAMED UINT8_MAX
+
+/* The kind of a collective, and the type of its elements, as PyTorch spells them; GW_KINETO_UNNAMED for others. */
+uint8_t gw_kineto_collective(const char *text, size_t length);
+uint8_t gw_kineto_type(const char *text, size_t length);
 
 /* Names that metadata events give to processes and threads, which may come after everything else. */
 struct gw_kineto_label {

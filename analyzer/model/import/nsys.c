@@ -166,6 +166,7 @@ static bool take_op(struct nsys *self, const struct row *row, struct gw_import_o
                                 .correlation = (uint64_t)number(row, 4, -1),
                                 .pid = GLOBAL_PID(number(row, 5, 0)),
                                 .name = GW_NONE,
+                                .collective = GW_NONE,
                                 .graph_node = GW_NONE};
     return take_times(self, row, &op->start_ns, &op->end_ns);
 }

@@ -205,6 +205,63 @@ static int order_keys(const struct gw_assembly *assembly, const struct gw_op *op
     return status ? status : gw_radix_sort(order, count); /* stable: operations of one graph launch stay in time */
 }
 
+/* The communicator of that name in a process, made when it is new; GW_NONE only when there is no memory. */
+static uint32_t communicator_of(const struct gw_assembly *assembly, struct gw_map *known, uint32_t device,
+                                const struct gw_import_collective *collective)
+{
+    struct gw_model *model = assembly->builder.model;
+    uint32_t process = model->devices[device].process;
+    const uint32_t *number = gw_map_find(known, collective->group, process);
+    if (number) {
+        return *number;
+    }
+    uint32_t added = (uint32_t)model->communicators_count;
+    if (GW_GROW(model->communicators, model->communicators_count) ||
+        gw_map_insert(known, collective->group, process, added)) {
+        return GW_NONE;
+    }
+    model->communicators[model->communicators_count++] =
+        (struct gw_communicator){.id = collective->group,
+                                 .process = process,
+                                 .rank = assembly->rank < 0 ? 0 : (uint32_t)assembly->rank,
+                                 .size = collective->size,
+                                 .device = device};
+    return added;
+}
+
+/* Gives the model the collectives of operations whose call is in the trace. order: of the operations. */
+static int tie_collectives(const struct gw_assembly *assembly, const struct gw_sort_item *order)
+{
+    struct gw_model *model = assembly->builder.model;
+    struct gw_map known = {0};
+    int status = 0;
+    for (size_t i = 0; i < model->ops_count && !status; i++) {
+        const struct gw_op *op = &model->ops[i];
+        uint32_t number = assembly->ops[order[i].value].collective;
+        if (number == GW_NONE || op->kind != GW_OP_COMM || op->call == GW_NONE) {
+            continue;
+        }
+        const struct gw_import_collective *from = &assembly->collectives[number];
+        uint32_t communicator = communicator_of(assembly, &known, model->streams[op->stream].device, from);
+        if (communicator == GW_NONE || GW_GROW(model->collectives, model->collectives_count)) {
+            status = -ENOMEM;
+            break;
+        }
+        model->collectives[model->collectives_count++] = (struct gw_collective){.size_bytes = from->size_bytes,
+                                                                                .arrival_wait_ns = GW_TIME_UNKNOWN,
+                                                                                .transfer_ns = GW_TIME_UNKNOWN,
+                                                                                .communicator = communicator,
+                                                                                .call = op->outer_call,
+                                                                                .op = (uint32_t)i,
+                                                                                .stream = op->stream,
+                                                                                .match = GW_NONE,
+                                                                                .kind = from->kind,
+                                                                                .type = from->type};
+    }
+    gw_map_clear(&known);
+    return status ? status : gw_match_collectives(model);
+}
+
 int gw_tie_ops(struct gw_assembly *assembly, size_t *ret_untied)
 {
     struct gw_model *model = assembly->builder.model;
@@ -238,6 +295,7 @@ int gw_tie_ops(struct gw_assembly *assembly, size_t *ret_untied)
         }
         model->ops_count = count;
         status = gw_build_op_lists(&assembly->builder);
+        status = status ? status : tie_collectives(assembly, order);
     }
     if (!status) {
         *ret_untied = untied;
