@@ -72,30 +72,58 @@ static bool is_kernel(const struct gw_op *op)
            !(op->flags & GW_OP_UNTIMED);
 }
 
-/* Kernels enqueued in a step, shared out among its devices. */
-static void add_kernels(struct gw_diff_side *side, const struct gw_model *model, const struct gw_step *step,
-                        uint32_t devices, const enum gw_role *roles, struct kernel_sum *kernels)
+/* What is summed up over kernels. */
+struct kernel_work {
+    uint32_t *devices;    /* of each step that counts; 0: it does not */
+    double *computing_ms; /* by step: of kernels other than communication, mean over devices */
+    enum gw_role *roles;  /* by name */
+    char **briefs;        /* by name: folded */
+    struct kernel_sum *kernels;
+};
+
+/* The first step of a process that ends after t_ns, or one behind its last. */
+static size_t step_at(const struct gw_model *model, uint32_t process, uint64_t t_ns)
 {
-    for (uint32_t i = 0; i < step->op_count; i++) {
-        const struct gw_op *op = &model->ops[model->process_ops[step->first_op + i]];
-        double ms = (double)(op->end_ns - op->start_ns) / 1e6 / devices;
-        if (!is_kernel(op))
+    size_t low = 0, high = model->steps_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct gw_step *step = &model->steps[middle];
+        if (step->process < process || (step->process == process && step->end_ns <= t_ns))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Kernels as far as they run within steps, as the budget counts them, shared out among the step's devices. */
+static void add_kernel(struct gw_diff_side *side, const struct gw_model *model, const struct gw_op *op,
+                       const struct kernel_work *work)
+{
+    const uint32_t process = model->devices[model->streams[op->stream].device].process;
+    struct gw_diff_role *role = &side->roles[role_of(op, work->roles)];
+    for (size_t s = step_at(model, process, op->start_ns);
+         s < model->steps_count && model->steps[s].process == process && model->steps[s].begin_ns < op->end_ns; s++) {
+        const struct gw_step *step = &model->steps[s];
+        if (!work->devices[s])
             continue;
-        struct gw_diff_role *role = &side->roles[role_of(op, roles)];
+        const uint64_t from = op->start_ns > step->begin_ns ? op->start_ns : step->begin_ns;
+        const uint64_t to = op->end_ns < step->end_ns ? op->end_ns : step->end_ns;
+        const double ms = (double)(to - from) / 1e6 / work->devices[s];
         role->ms += ms;
-        role->count += 1.0 / devices;
+        role->count += op->start_ns >= step->begin_ns ? 1.0 / work->devices[s] : 0;
+        work->computing_ms[s] += op->kind != GW_OP_COMM ? ms : 0;
         if (op->name != GW_NONE)
-            kernels[op->name].ms += ms;
+            work->kernels[op->name].ms += ms;
     }
 }
 
-/* The names of most time in each role, instances of one template once; kernels is sorted. */
-static int name_roles(struct gw_diff_side *side, const struct gw_model *model, const enum gw_role *roles,
-                      char *const *briefs, const struct kernel_sum *kernels)
+/* The names of most time in each role, instances of one template once; work->kernels is sorted. */
+static int name_roles(struct gw_diff_side *side, const struct gw_model *model, const struct kernel_work *work)
 {
-    for (size_t i = 0; i < model->names_count && kernels[i].ms > 0; i++) {
-        const char *brief = briefs[kernels[i].name];
-        char **names = side->roles[roles[kernels[i].name]].names;
+    for (size_t i = 0; i < model->names_count && work->kernels[i].ms > 0; i++) {
+        const char *brief = work->briefs[work->kernels[i].name];
+        char **names = side->roles[work->roles[work->kernels[i].name]].names;
         size_t at = 0;
         while (at < GW_DIFF_NAMES && names[at] && strcmp(names[at], brief) != 0)
             at++;
@@ -108,24 +136,41 @@ static int name_roles(struct gw_diff_side *side, const struct gw_model *model, c
     return 0;
 }
 
-static void sum_up_steps(struct gw_diff_side *side, const struct gw_model *model, const struct gw_budget *budget,
-                         const enum gw_role *roles, struct kernel_sum *kernels)
+/* Cells of one step on from `first`. */
+static size_t cells_of_step(const struct gw_budget *budget, size_t first)
 {
-    struct sample step_sample = {0}, samples[GW_CLASS_COUNT] = {{0}};
-    for (size_t first = 0, next; first < budget->cells_count; first = next) {
-        const struct gw_step *step = &model->steps[budget->cells[first].step];
-        uint64_t sums[GW_CLASS_COUNT] = {0};
-        for (next = first; next < budget->cells_count && budget->cells[next].step == budget->cells[first].step; next++)
-            for (int c = 0; c < GW_CLASS_COUNT; c++)
-                sums[c] += budget->cells[next].ns[c];
-        if (step->warmup) {
+    size_t next = first + 1;
+    while (next < budget->cells_count && budget->cells[next].step == budget->cells[first].step)
+        next++;
+    return next - first;
+}
+
+static void sum_up_steps(struct gw_diff_side *side, const struct gw_model *model, const struct gw_budget *budget,
+                         const struct kernel_work *work, bool *used)
+{
+    struct sample step_sample = {0}, samples[GW_CLASS_COUNT] = {{0}}, parts[GW_SCALING_PARTS] = {{0}};
+    for (size_t first = 0, count; first < budget->cells_count; first += count) {
+        const uint32_t index = budget->cells[first].step;
+        double class_ms[GW_CLASS_COUNT] = {0}, part_ms[GW_SCALING_PARTS];
+        count = cells_of_step(budget, first);
+        if (!work->devices[index])
             continue;
+        for (size_t i = first; i < first + count; i++) {
+            used[budget->cells[i].device] = true;
+            for (int c = 0; c < GW_CLASS_COUNT; c++)
+                class_ms[c] += (double)budget->cells[i].ns[c] / 1e6 / (double)count;
         }
         for (int c = 0; c < GW_CLASS_COUNT; c++)
-            take(&samples[c], (double)sums[c] / 1e6 / (double)(next - first));
-        take(&step_sample, (double)(step->end_ns - step->begin_ns) / 1e6);
-        add_kernels(side, model, step, (uint32_t)(next - first), roles, kernels);
+            take(&samples[c], class_ms[c]);
+        take(&step_sample, (double)(model->steps[index].end_ns - model->steps[index].begin_ns) / 1e6);
+        gw_scaling_group(class_ms, work->computing_ms[index], part_ms);
+        for (int p = 0; p < GW_SCALING_PARTS; p++)
+            take(&parts[p], part_ms[p]);
     }
+    for (size_t d = 0; d < model->devices_count; d++)
+        side->used_devices += used[d];
+    for (int p = 0; p < GW_SCALING_PARTS; p++)
+        side->parts[p] = mean_of(&parts[p], side->per);
     side->steps = (uint32_t)step_sample.count;
     side->step = mean_of(&step_sample, side->per);
     for (int c = 0; c < GW_CLASS_COUNT; c++)
@@ -162,10 +207,15 @@ int gw_diff_side_create(const struct gw_model *model, const struct gw_budget *bu
                         const struct gw_verdicts *verdicts, double per, struct gw_diff_side **ret_side)
 {
     struct gw_diff_side *side = calloc(1, sizeof(*side));
-    enum gw_role *roles = calloc(model->names_count + 1, sizeof(*roles));
-    struct kernel_sum *kernels = calloc(model->names_count + 1, sizeof(*kernels));
-    char **briefs = calloc(model->names_count + 1, sizeof(*briefs));
-    int status = side && roles && kernels && briefs ? find_roles(model, roles, briefs) : -ENOMEM;
+    struct kernel_work work = {.devices = calloc(model->steps_count + 1, sizeof(*work.devices)),
+                               .computing_ms = calloc(model->steps_count + 1, sizeof(*work.computing_ms)),
+                               .roles = calloc(model->names_count + 1, sizeof(*work.roles)),
+                               .briefs = calloc(model->names_count + 1, sizeof(*work.briefs)),
+                               .kernels = calloc(model->names_count + 1, sizeof(*work.kernels))};
+    bool *used = calloc(model->devices_count + 1, sizeof(*used));
+    int status = side && work.devices && work.computing_ms && work.roles && work.briefs && work.kernels && used
+                     ? find_roles(model, work.roles, work.briefs)
+                     : -ENOMEM;
     if (status)
         goto end;
     const char *device = model->devices_count ? model->devices[0].name : NULL;
@@ -178,18 +228,27 @@ int gw_diff_side_create(const struct gw_model *model, const struct gw_budget *bu
     for (size_t s = 0; s < model->steps_count; s++)
         side->warmup += model->steps[s].warmup;
     for (uint32_t i = 0; i < model->names_count; i++)
-        kernels[i].name = i;
-    sum_up_steps(side, model, budget, roles, kernels);
-    qsort(kernels, model->names_count, sizeof(*kernels), by_time);
-    status = side->path && side->device ? name_roles(side, model, roles, briefs, kernels) : -ENOMEM;
+        work.kernels[i].name = i;
+    for (size_t i = 0; i < budget->cells_count; i++)
+        work.devices[budget->cells[i].step] += !model->steps[budget->cells[i].step].warmup;
+    for (size_t i = 0; i < model->ops_count; i++) {
+        if (is_kernel(&model->ops[i]) && model->ops[i].stream != GW_NONE)
+            add_kernel(side, model, &model->ops[i], &work);
+    }
+    sum_up_steps(side, model, budget, &work, used);
+    qsort(work.kernels, model->names_count, sizeof(*work.kernels), by_time);
+    status = side->path && side->device ? name_roles(side, model, &work) : -ENOMEM;
     status = status ? status : take_verdicts(side, verdicts);
     status = status ? status : side->steps ? 0 : -ENODATA;
 end:
-    for (size_t i = 0; briefs && i < model->names_count; i++)
-        free(briefs[i]);
-    free(briefs);
-    free(roles);
-    free(kernels);
+    for (size_t i = 0; work.briefs && i < model->names_count; i++)
+        free(work.briefs[i]);
+    free(work.briefs);
+    free(work.roles);
+    free(work.kernels);
+    free(work.computing_ms);
+    free(work.devices);
+    free(used);
     if (status)
         gw_diff_side_destroy(side);
     else

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "analyzer/diff/roles.h"
+#include "analyzer/diff/scaling.h"
 #include "analyzer/verdicts/verdicts.h"
 
 #define GW_DIFF_NAMES 3u
@@ -27,8 +28,10 @@ struct gw_diff_side {
     char *device; /* name of the first device, "GPU" when unknown */
     bool simulated;
     uint32_t processes, devices, steps, warmup;        /* steps: analysed ones that have a budget */
+    uint32_t used_devices;                             /* that work in analysed steps */
     double per;                                        /* units in a step; all figures below are for one unit */
     struct gw_diff_mean step, classes[GW_CLASS_COUNT]; /* the classes' means sum to the step's */
+    struct gw_diff_mean parts[GW_SCALING_PARTS];       /* of a step too, see scaling.h */
     struct gw_diff_role roles[GW_ROLE_COUNT];
     double kernels_ms; /* over all roles */
     size_t verdict_count;
@@ -51,7 +54,8 @@ struct gw_diff_change gw_diff_change(const struct gw_diff_mean *a, const struct 
 /* The answer in one or two sentences; the caller frees. NULL: no memory. unit: "step", "sample", … */
 char *gw_diff_answer(const struct gw_diff_side *a, const struct gw_diff_side *b, const char *unit);
 
-/* For people: text of aligned columns, or Markdown. Returns 0, -ENOMEM or the negative errno of writing. */
+/* For people: text of aligned columns, or Markdown. unit "step" stands for no units: runs on different numbers of
+ * devices are then taken to do as much a step on each. Returns 0, -ENOMEM or the negative errno of writing. */
 int gw_diff_text(const struct gw_diff_side *a, const struct gw_diff_side *b, const char *unit, bool markdown,
                  FILE *out);
 

@@ -2,6 +2,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyzer/diff/diff.h"
 #include "analyzer/export/report_facts.h"
@@ -94,6 +95,38 @@ static json_t *verdicts_json(bool *failed, const struct gw_diff_side *a, const s
     return list;
 }
 
+static json_t *loss_json(bool *failed, const struct gw_scaling_loss *loss)
+{
+    json_t *object = json_object();
+    put(failed, object, "ms", json_real(loss->ms));
+    put(failed, object, "error_ms", real(loss->error_ms));
+    put(failed, object, "within_noise", json_boolean(loss->is_noise));
+    return object;
+}
+
+/* null when both use as many devices */
+static json_t *scaling_json(bool *failed, const struct gw_diff_side *a, const struct gw_diff_side *b, const char *unit)
+{
+    struct gw_scaling scaling;
+    if (!gw_scaling_of(a, b, strcmp(unit, "step") != 0, &scaling))
+        return json_null();
+    json_t *object = json_object(), *parts = json_object();
+    char *answer = gw_scaling_answer(&scaling, unit);
+    put(failed, object, "id", json_string("scaling"));
+    put(failed, object, "verdict", json_string(gw_state_name(scaling.state)));
+    put(failed, object, "why", answer ? json_string(answer) : NULL);
+    put(failed, object, "devices_a", json_integer(scaling.devices_a));
+    put(failed, object, "devices_b", json_integer(scaling.devices_b));
+    put(failed, object, "ideal_ms", json_real(scaling.ideal_ms));
+    put(failed, object, "efficiency_percent", json_real(100 * scaling.efficiency));
+    put(failed, object, "loss", loss_json(failed, &scaling.loss));
+    for (int p = 0; p < GW_SCALING_PARTS; p++)
+        put(failed, parts, gw_scaling_part_name((enum gw_scaling_part)p), loss_json(failed, &scaling.parts[p]));
+    put(failed, object, "parts", parts);
+    free(answer);
+    return object;
+}
+
 int gw_diff_json(const struct gw_diff_side *a, const struct gw_diff_side *b, const char *unit, FILE *out)
 {
     bool failed = false;
@@ -108,6 +141,7 @@ int gw_diff_json(const struct gw_diff_side *a, const struct gw_diff_side *b, con
     for (int c = 0; c < GW_CLASS_COUNT; c++)
         put(&failed, classes, gw_class_name((enum gw_class)c), change_json(&failed, &a->classes[c], &b->classes[c]));
     put(&failed, root, "classes", classes);
+    put(&failed, root, "scaling", scaling_json(&failed, a, b, unit));
     for (int r = 0; r < GW_ROLE_COUNT; r++) {
         json_t *role = json_object();
         put(&failed, role, "role", json_string(gw_role_name((enum gw_role)r)));

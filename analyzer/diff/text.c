@@ -106,6 +106,31 @@ static void put_classes(const struct table *table, const struct gw_diff_side *a,
     put_change(table, "step", &a->step, &b->step, "the sum of the above");
 }
 
+static void put_scaling(const struct table *table, const struct gw_scaling *scaling, const struct gw_diff_side *a,
+                        const struct gw_diff_side *b)
+{
+    put_row(table, "", "perfect", "B", "lost", "noise", "");
+    rule(table);
+    for (int p = 0; p <= GW_SCALING_PARTS; p++) {
+        const bool is_sum = p == GW_SCALING_PARTS;
+        const struct gw_scaling_loss *loss = is_sum ? &scaling->loss : &scaling->parts[p];
+        const double a_ms = scaling->share_of_a * (is_sum ? a->step.ms : a->parts[p].ms);
+        const double b_ms = is_sum ? b->step.ms : b->parts[p].ms;
+        char texts[3][CELL], noise[CELL] = "unknown";
+        if (a_ms == 0 && b_ms == 0)
+            continue;
+        if (!isinf(loss->error_ms))
+            snprintf(noise, CELL, "±%s", gw_duration_words(2 * loss->error_ms).text);
+        snprintf(texts[0], CELL, "%s%s", a_ms < 0 ? "-" : "", gw_duration_words(fabs(a_ms)).text);
+        snprintf(texts[1], CELL, "%s%s", b_ms < 0 ? "-" : "", gw_duration_words(fabs(b_ms)).text);
+        put_row(table, is_sum ? "all" : gw_scaling_part_name((enum gw_scaling_part)p), texts[0], texts[1],
+                signed_words(loss->ms, texts[2]), noise,
+                is_sum           ? "the sum of the above"
+                : loss->is_noise ? "within noise"
+                                 : gw_scaling_part_words((enum gw_scaling_part)p));
+    }
+}
+
 static void list_names(const struct gw_diff_role *role, size_t limit, char text[CELL])
 {
     size_t used = 0;
@@ -173,23 +198,39 @@ static unsigned put_verdicts(const struct table *table, const struct gw_diff_sid
 int gw_diff_text(const struct gw_diff_side *a, const struct gw_diff_side *b, const char *unit, bool markdown, FILE *out)
 {
     const int path_width = (int)strlen(a->path) > 36 ? (int)strlen(a->path) : 36, run_widths[] = {14, path_width, 36};
-    static const int class_widths[] = {16, -8, -8, -9, -9, 12}, role_widths[] = {14, -8, -6, -8, -6, -9, 20},
-                     verdict_widths[] = {18, 15, 15, 9, 20};
+    static const int part_widths[] = {22, -8, -8, -9, -9, 12}, class_widths[] = {16, -8, -8, -9, -9, 12},
+                     role_widths[] = {14, -8, -6, -8, -6, -9, 20}, verdict_widths[] = {18, 15, 15, 9, 20};
     const struct table runs = {out, markdown, run_widths, 3}, classes = {out, markdown, class_widths, 6},
-                       roles = {out, markdown, role_widths, 7}, verdicts = {out, markdown, verdict_widths, 5};
+                       parts = {out, markdown, part_widths, 6}, roles = {out, markdown, role_widths, 7},
+                       verdicts = {out, markdown, verdict_widths, 5};
     const struct gw_page page = {.out = out, .width = markdown ? 1000000 : WIDTH};
     char heading[CELL];
-    char *answer = gw_diff_answer(a, b, unit);
-    if (!answer)
+    struct gw_scaling scaling;
+    bool scales = gw_scaling_of(a, b, strcmp(unit, "step") != 0, &scaling);
+    char *answer = gw_diff_answer(a, b, unit), *scaling_answer = scales ? gw_scaling_answer(&scaling, unit) : NULL;
+    if (!answer || (scales && !scaling_answer)) {
+        free(answer);
+        free(scaling_answer);
         return -ENOMEM;
+    }
     errno = 0;
     gw_page_wrap(&page, answer, 0, 0);
+    if (scales)
+        gw_page_wrap(&page, scaling_answer, 0, 0);
     free(answer);
+    free(scaling_answer);
     put_heading(out, markdown, "Runs");
     put_runs(&runs, a, b, unit);
     snprintf(heading, CELL, "Where the time of a %s goes, mean over devices", unit);
     put_heading(out, markdown, heading);
     put_classes(&classes, a, b);
+    if (scales) {
+        snprintf(heading, CELL, "From %u to %u devices: what a %s loses against perfect scaling%s", scaling.devices_a,
+                 scaling.devices_b, unit,
+                 strcmp(unit, "step") != 0 ? "" : ", if each device does as much a step (else give --per)");
+        put_heading(out, markdown, heading);
+        put_scaling(&parts, &scaling, a, b);
+    }
     snprintf(heading, CELL, "Kernels by what they are for, in a %s (sums, so overlapping ones count twice)", unit);
     put_heading(out, markdown, heading);
     put_roles(&roles, a, b);

@@ -117,10 +117,52 @@ static void warmup_alone_is_nothing_to_compare(void **state)
     assert_null(side_of(lengths, 2, 2, 1));
 }
 
+static void groups_sum_to_the_step(void **state)
+{
+    (void)state;
+    for (unsigned round = 0; round < 100; round++) {
+        double class_ms[GW_CLASS_COUNT], part_ms[GW_SCALING_PARTS], step_ms = 0, sum_ms = 0;
+        for (int c = 0; c < GW_CLASS_COUNT; c++)
+            step_ms += class_ms[c] = (double)((round * 7919u + (unsigned)c * 104729u) % 1000u) / 100;
+        gw_scaling_group(class_ms, round, part_ms);
+        for (int p = 0; p < GW_SCALING_PARTS; p++)
+            sum_ms += part_ms[p];
+        assert_true(fabs(sum_ms - step_ms) < 1e-9);
+        assert_true(part_ms[GW_SCALING_KERNELS] == round);
+    }
+}
+
+static void losses_are_against_the_perfect_step(void **state)
+{
+    static const double mean[] = {4, 4, 4, 4};
+    (void)state;
+    struct gw_diff_side *a = side_of(mean, 4, 1, 1), *b = side_of(mean, 4, 1, 1);
+    struct gw_scaling scaling;
+    assert_false(gw_scaling_of(a, b, false, &scaling));
+    b->used_devices = 4;
+    assert_true(gw_scaling_of(a, b, false, &scaling)); /* as much work on each: nothing lost */
+    assert_true(fabs(scaling.efficiency - 1) < 1e-12);
+    assert_int_equal(scaling.state, GW_RULED_OUT);
+    assert_true(gw_scaling_of(a, b, true, &scaling)); /* as much work in all: nothing gained by four */
+    assert_true(fabs(scaling.ideal_ms - 1) < 1e-12);
+    assert_true(fabs(scaling.loss.ms - 3) < 1e-12);
+    assert_true(fabs(scaling.efficiency - 0.25) < 1e-12);
+    assert_int_equal(scaling.state, GW_CONFIRMED);
+    double sum_ms = 0;
+    for (int p = 0; p < GW_SCALING_PARTS; p++)
+        sum_ms += scaling.parts[p].ms;
+    assert_true(fabs(sum_ms - scaling.loss.ms) < 1e-12);
+    assert_true(fabs(scaling.parts[GW_SCALING_HOST].ms - 1.5) < 1e-12); /* half of a step is idle_host */
+    gw_diff_side_destroy(a);
+    gw_diff_side_destroy(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(roles_are_told_by_names),
+        cmocka_unit_test(groups_sum_to_the_step),
+        cmocka_unit_test(losses_are_against_the_perfect_step),
         cmocka_unit_test(errors_are_those_of_means),
         cmocka_unit_test(noise_is_two_standard_errors),
         cmocka_unit_test(one_step_leaves_noise_unknown),
