@@ -125,6 +125,22 @@ const char *gw_timing_name(enum gw_timing_backend timing)
     return "off";
 }
 
+uint64_t gw_untimed_operations(const struct gw_model *model, uint64_t *ret_told)
+{
+    uint64_t untimed = 0, told = 0;
+    if (model->timing != GW_TIMING_OFF && !model->run.timing_period_ns) {
+        for (size_t i = 0; i < model->ops_count; i++)
+            untimed += model->ops[i].flags & GW_OP_UNTIMED && model->ops[i].kind != GW_OP_HOST;
+    }
+    for (size_t i = 0; i < model->coverages_count; i++) {
+        const struct gw_coverage *item = &model->coverages[i];
+        if (item->kind == GW_COVERAGE_UNTIMED && item->name)
+            told += strtoull(item->name, NULL, 10);
+    }
+    *ret_told = told;
+    return untimed;
+}
+
 const char *gw_perturbation_method_name(enum gw_perturbation_method method)
 {
     switch (method) {

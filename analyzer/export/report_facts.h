@@ -24,6 +24,10 @@ double gw_budget_of_device(const struct gw_report *report, uint32_t device, doub
 /* "cupti", "events" or "off". */
 const char *gw_timing_name(enum gw_timing_backend timing);
 
+/* How many GPU operations have no times though they were to be timed; *ret_told: of how many the traced processes said
+ * why. */
+uint64_t gw_untimed_operations(const struct gw_model *model, uint64_t *ret_told);
+
 /* "calls", "calls and windows" or "not measured". */
 const char *gw_perturbation_method_name(enum gw_perturbation_method method);
 

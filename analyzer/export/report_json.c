@@ -148,6 +148,8 @@ static json_t *coverage_json(struct json *json, const struct gw_model *model)
     put(json, coverage, "lost_ranges", ranges);
     put(json, coverage, "gpu_timing", json_string(gw_timing_name(model->timing)));
     put(json, coverage, "timing_floor_ns", floor_ns ? json_integer((json_int_t)floor_ns) : json_null());
+    uint64_t told;
+    put(json, coverage, "untimed_operations", json_integer((json_int_t)gw_untimed_operations(model, &told)));
     put(json, coverage, "routes", routes);
     put(json, coverage, "not_wrapped", not_wrapped);
     put(json, coverage, "causality", causality_json(json, model));

@@ -506,6 +506,11 @@ static void print_coverage(const struct text *text)
         else if (text->options->verbose && item->kind == GW_COVERAGE_ROUTE)
             gw_page_item(&text->page, "reached", FACT, "%s by %s", name, detail);
     }
+    uint64_t told, untimed = gw_untimed_operations(model, &told);
+    if (untimed > told)
+        gw_page_item(&text->page, "not seen", FACT,
+                     "%llu: their process ended at once (_exit, exec, a signal) before their times were read",
+                     (unsigned long long)(untimed - told));
     if (not_wrapped)
         gw_page_item(&text->page, "not seen", FACT, "%zu functions were looked up that gpuwitness has no wrapper for",
                      not_wrapped);
