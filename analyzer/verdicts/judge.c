@@ -209,7 +209,7 @@ static void measure_classes(struct gw_judge *judge)
     const struct gw_budget *budget = judge->budget;
     double cells = 0;
     for (size_t i = 0; i < budget->cells_count; i++) {
-        if (judge->model->steps[budget->cells[i].step].warmup)
+        if (judge->model->steps[budget->cells[i].step].warmup || budget->cells[i].unused)
             continue;
         cells++;
         for (int c = 0; c < GW_CLASS_COUNT; c++)

@@ -10,6 +10,7 @@
 #include "analyzer/verdicts/kernel_times.h"
 
 /* A device that is busy for less than this share of a step is not used. */
+/* Of what the busiest device works, not of a step: compilation may make the mean step long and all devices idle. */
 #define USED_SHARE 0.01
 
 static int compare_doubles(const void *left, const void *right)
@@ -68,6 +69,15 @@ static double *busy_by_device(const struct gw_judge *judge, bool communicates)
     return busy;
 }
 
+/* What a device must work in a step to count as used; more than nothing. */
+static double least_used(const struct gw_judge *judge, const double *busy)
+{
+    double most = 0;
+    for (uint32_t d = 0; d < judge->model->devices_count; d++)
+        most = fmax(most, busy[d]);
+    return fmax(1, USED_SHARE * most);
+}
+
 int gw_judge_imbalance(struct gw_judge *judge, struct gw_verdict *verdict)
 {
     size_t devices = judge->model->devices_count, used = 0;
@@ -80,8 +90,9 @@ int gw_judge_imbalance(struct gw_judge *judge, struct gw_verdict *verdict)
     double *busy = busy_by_device(judge, false);
     if (!busy)
         return -ENOMEM;
+    const double least = least_used(judge, busy);
     for (uint32_t d = 0; d < devices; d++) {
-        if (busy[d] < USED_SHARE * judge->mean_ns)
+        if (busy[d] < least)
             continue;
         used++;
         sum += busy[d];
@@ -135,7 +146,7 @@ static struct device_use use_of(const struct gw_judge *judge, const double *busy
 {
     const struct gw_model *model = judge->model;
     struct device_use use = {.is_known = true, .idle = GW_NONE};
-    double least = USED_SHARE * judge->mean_ns;
+    const double least = least_used(judge, busy);
     for (uint32_t d = 0; d < model->devices_count; d++) {
         use.opened += !is_again(model, d, NULL, 0);
         if (busy[d] >= least)
@@ -170,8 +181,9 @@ int gw_judge_idle_device(struct gw_judge *judge, struct gw_verdict *verdict)
     if (!busy)
         return -ENOMEM;
     const struct device_use use = use_of(judge, busy);
+    const double least = least_used(judge, busy);
     for (uint32_t d = 0; d < judge->model->devices_count; d++)
-        sum += busy[d] >= USED_SHARE * judge->mean_ns ? busy[d] : 0;
+        sum += busy[d] >= least ? busy[d] : 0;
     free(busy);
     size_t unused = use.visible - use.used;
     if (!use.is_known && !unused)
