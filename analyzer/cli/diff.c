@@ -52,27 +52,6 @@ static const char help_text[] =
     "  gpuwitness diff pytorch-run jax-run\n"
     "  gpuwitness diff --fail-on 'step>5%' before after";
 
-static error_t take_per(const struct argp_state *state, char *value, struct diff_options *result)
-{
-    char *numbers = strchr(value, '='), *end = NULL;
-    if (numbers) {
-        *numbers++ = '\0';
-        result->unit = value;
-    } else {
-        numbers = value;
-        result->unit = "sample";
-    }
-    result->per[0] = result->per[1] = strtod(numbers, &end);
-    if (end != numbers && *end == ',') {
-        numbers = end + 1;
-        result->per[1] = strtod(numbers, &end);
-    }
-    if (end == numbers || *end || !(result->per[0] > 0 && result->per[0] < 1e15) ||
-        !(result->per[1] > 0 && result->per[1] < 1e15) || *result->unit == '\0')
-        return gw_usage_error(state, "--per needs [UNIT=]N[,M] with numbers above 0, such as sample=32,64");
-    return 0;
-}
-
 static error_t take_fail_on(const struct argp_state *state, char *value, struct diff_options *result)
 {
     char *limit = strchr(value, '>'), *end = NULL;
@@ -108,7 +87,7 @@ static error_t take_option(int key, char *value, struct argp_state *state)
         result->markdown = true;
         return 0;
     case KEY_PER:
-        return take_per(state, value, result);
+        return gw_take_per(state, value, &result->unit, result->per);
     case KEY_FAIL_ON:
         return take_fail_on(state, value, result);
     case KEY_STEP:

@@ -65,3 +65,27 @@ error_t gw_take_steps(const struct argp_state *state, const char *text, uint32_t
     *ret_last = (uint32_t)last;
     return 0;
 }
+
+error_t gw_take_per(const struct argp_state *state, char *text, const char **ret_unit, double ret_per[2])
+{
+    char *numbers = strchr(text, '='), *end = NULL;
+    const char *unit = "sample";
+    double first, second;
+    if (numbers) {
+        *numbers++ = '\0';
+        unit = text;
+    } else {
+        numbers = text;
+    }
+    first = second = strtod(numbers, &end);
+    if (end != numbers && *end == ',') {
+        numbers = end + 1;
+        second = strtod(numbers, &end);
+    }
+    if (end == numbers || *end || !(first > 0 && first < 1e15) || !(second > 0 && second < 1e15) || *unit == '\0')
+        return gw_usage_error(state, "--per needs [UNIT=]N[,M] with numbers above 0, such as sample=32,64");
+    *ret_unit = unit;
+    ret_per[0] = first;
+    ret_per[1] = second;
+    return 0;
+}

@@ -22,4 +22,8 @@ error_t gw_take_step_every(const struct argp_state *state, const char *text, uin
 /* The value of --steps: two numbers A..B, A not above B and B below UINT32_MAX. Returns likewise. */
 error_t gw_take_steps(const struct argp_state *state, const char *text, uint32_t *ret_first, uint32_t *ret_last);
 
+/* The value of --per, [UNIT=]N[,M], which is changed: what a step of A and one of B makes. *ret_unit lies in text or is
+ * static. Returns likewise. */
+error_t gw_take_per(const struct argp_state *state, char *text, const char **ret_unit, double ret_per[2]);
+
 #endif

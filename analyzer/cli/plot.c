@@ -23,6 +23,7 @@ enum {
     KEY_STEPS,
     KEY_RANGE,
     KEY_AGAINST,
+    KEY_PER,
     KEY_STEP,
     KEY_STEP_EVERY
 };
@@ -30,6 +31,8 @@ enum {
 struct arguments {
     const char *run, *against, *output, *step_regex;
     const struct gw_plot *only;
+    const char *unit; /* of the comparison */
+    double per[2];    /* units in a step of RUN, of OTHER; 0 without --per */
     uint32_t step_every;
     struct gw_plot_options options;
 };
@@ -39,6 +42,9 @@ static const struct argp_option options[] = {
     {"only", KEY_ONLY, "NAME", 0, "Only this plot; the names are listed below.", 0},
     {"against", KEY_AGAINST, "OTHER", 0,
      "Draw the plots that compare too: from a step of RUN to a step of the run OTHER, as `gpuwitness diff RUN OTHER`.",
+     0},
+    {"per", KEY_PER, "[UNIT=]N[,M]", 0,
+     "With --against: a step of RUN makes N units and one of OTHER makes M (default: N too); compare the time of one.",
      0},
     {"steps", KEY_STEPS, "A..B", 0,
      "Timeline and memory of these steps instead of the median one and the whole run; step numbers as in the report.",
@@ -111,6 +117,8 @@ static error_t take_option(int key, char *value, struct argp_state *state)
     case KEY_AGAINST:
         arguments->against = value;
         return 0;
+    case KEY_PER:
+        return gw_take_per(state, value, &arguments->unit, arguments->per);
     case KEY_STEP:
         arguments->step_regex = value;
         return 0;
@@ -129,15 +137,8 @@ static error_t take_option(int key, char *value, struct argp_state *state)
     case KEY_SCALE:
         return take_number(state, "scale", value, 0.25, GW_PLOT_SCALE_MAX, &plot->scale);
     case KEY_STEPS:
-        error = take_range(state, "steps", value, UINT32_MAX - 1.0, &from, &to);
-        if (error)
-            return error;
-        if (from != floor(from) || to != floor(to))
-            return gw_usage_error(state, "--steps wants whole numbers, not '%s'", value);
         plot->have_steps = true;
-        plot->first_step = (uint32_t)from;
-        plot->last_step = (uint32_t)to;
-        return 0;
+        return gw_take_steps(state, value, &plot->first_step, &plot->last_step);
     case KEY_RANGE:
         error = take_range(state, "range", value, 1e12, &from, &to);
         if (error)
@@ -157,6 +158,8 @@ static error_t take_option(int key, char *value, struct argp_state *state)
         if (arguments->only && arguments->only->compares && !arguments->against)
             return gw_usage_error(state, "the plot '%s' compares two runs: name the other with --against",
                                   arguments->only->name);
+        if (arguments->per[0] > 0.0 && !arguments->against)
+            return gw_usage_error(state, "--per goes with --against");
         if (arguments->step_every && !arguments->step_regex)
             return gw_usage_error(state, "--step-every goes with --step");
         return 0;
@@ -236,10 +239,10 @@ static void clear_analysis(struct analysis *analysis)
     memset(analysis, 0, sizeof(*analysis));
 }
 
-/* Reads a run, and sums it up for a comparison unless ret_side is NULL; complains when it cannot. Clear *analysis in
- * any case. */
-static int analyse(const char *command, const char *run, const struct arguments *arguments, struct analysis *analysis,
-                   struct gw_diff_side **ret_side)
+/* Reads a run, and sums it up for a comparison of units, per in a step (0: of steps), unless ret_side is NULL;
+ * complains when it cannot. Clear *analysis in any case. */
+static int analyse(const char *command, const char *run, const struct arguments *arguments, double per,
+                   struct analysis *analysis, struct gw_diff_side **ret_side)
 {
     int error;
 
@@ -250,7 +253,8 @@ static int analyse(const char *command, const char *run, const struct arguments 
     if (!error)
         error = gw_verdicts_create(analysis->model, analysis->budget, &analysis->verdicts);
     if (!error && ret_side)
-        error = gw_diff_side_create(analysis->model, analysis->budget, analysis->verdicts, 1.0, ret_side);
+        error =
+            gw_diff_side_create(analysis->model, analysis->budget, analysis->verdicts, per > 0.0 ? per : 1.0, ret_side);
     if (error == -ENODATA)
         gw_complain(command,
                     "%s: no steps with GPU times were found, so there is nothing to compare; name a kernel that begins "
@@ -287,20 +291,21 @@ int gw_verb_plot(int argc, char **argv)
         .args_doc = "RUN",
         .doc = "Draws pictures of what `gpuwitness record` left in the directory RUN and prints their names.",
         .help_filter = add_plots};
-    struct arguments arguments = {.output = ".", .options = gw_plot_default_options()};
+    struct arguments arguments = {.output = ".", .unit = "step", .options = gw_plot_default_options()};
     struct analysis analysis = {NULL, NULL, NULL};
     struct gw_diff_side *side = NULL, *against = NULL;
-    struct gw_plot_source source = {.unit = "step"};
+    struct gw_plot_source source = {NULL};
     int status = gw_parse_options(&argp, argc, argv, 0, &arguments);
 
     if (status)
         return status;
     status = GW_EXIT_FAILURE;
-    if (arguments.against && analyse(argv[0], arguments.against, &arguments, &analysis, &against) != 0)
+    if (arguments.against &&
+        analyse(argv[0], arguments.against, &arguments, arguments.per[1], &analysis, &against) != 0)
         goto end;
     /* Of the other run its sums are enough: one model at a time is in memory. */
     clear_analysis(&analysis);
-    if (analyse(argv[0], arguments.run, &arguments, &analysis, arguments.against ? &side : NULL) != 0)
+    if (analyse(argv[0], arguments.run, &arguments, arguments.per[0], &analysis, arguments.against ? &side : NULL) != 0)
         goto end;
     if (make_directory(argv[0], arguments.output) != 0)
         goto end;
@@ -309,6 +314,7 @@ int gw_verb_plot(int argc, char **argv)
     source.verdicts = analysis.verdicts;
     source.side = side;
     source.against = against;
+    source.unit = arguments.unit;
     if (write_plots(argv[0], &source, &arguments) == 0)
         status = GW_EXIT_OK;
 end:

@@ -35,6 +35,8 @@ done
 
 "$gpuwitness" plot "$directory/run" -o "$directory/two" --against "$directory/run" --only diff >/dev/null ||
   fail "--against"
+"$gpuwitness" plot "$directory/run" -o "$directory/two" --against "$directory/run" --only diff --per token=64,128 \
+  >/dev/null || fail "--per"
 [ "$(ls "$directory/two")" = diff.png ] || fail "--against wrote $(ls "$directory/two")"
 
 expect 1 'no-such-run' "$directory/no-such-run"
@@ -43,12 +45,14 @@ expect 1 'no-such-run' "$directory/run" --against "$directory/no-such-run"
 expect 1 'no steps with GPU times' "$directory/run" --against "$directory/empty"
 expect 1 "matches 'no_such_kernel'" "$directory/run" --step no_such_kernel
 expect 2 "'diff' compares two runs" "$directory/run" --only diff
+expect 2 'per goes with --against' "$directory/run" --per 32
+expect 2 'per needs' "$directory/run" --against "$directory/run" --per 0
 expect 2 'goes with --step' "$directory/run" --step-every 2
 expect 1 'cannot make the directory' "$directory/run" -o "$directory/run/run.json"
 expect 1 'cannot write .*: ' "$directory/run" -o /proc
 expect 2 "no plot 'tmeline'" --only tmeline "$directory/run"
-expect 2 'steps wants' --steps 5..3 "$directory/run"
-expect 2 'steps wants whole numbers' --steps 1.5..3 "$directory/run"
+expect 2 'steps needs' --steps 5..3 "$directory/run"
+expect 2 'steps needs FROM..TO with whole numbers' --steps 1.5..3 "$directory/run"
 expect 2 'range wants' --range 1-2 "$directory/run"
 expect 2 'width wants a number' --width 20 "$directory/run"
 expect 2 'scale wants a number' --scale nan "$directory/run"
