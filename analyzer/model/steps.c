@@ -7,6 +7,7 @@
 
 #include "analyzer/model/builder.h"
 #include "analyzer/model/sequence.h"
+#include "analyzer/read/parallel.h"
 
 #define STEPS_MIN 3u
 #define LONG_WARMUP 1.5       /* times the median step: still warming up */
@@ -154,44 +155,73 @@ int gw_steps_store(struct gw_model *model, const struct gw_sequence *sequence, c
     return status;
 }
 
-static int find_in_process(struct gw_model *model, uint32_t process, double *confidence)
+/* What was found in one process. */
+struct search {
+    struct gw_sequence sequence;
+    struct gw_step_range *ranges;
+    size_t count;
+    double confidence;
+};
+
+struct searches {
+    const struct gw_model *model;
+    uint32_t first_process;
+    struct search *list; /* of the processes from there on */
+};
+
+static int search_process(void *user, size_t index)
 {
-    struct gw_sequence sequence = {0};
-    struct gw_step_range *ranges = NULL;
-    size_t count = 0;
+    const struct searches *searches = user;
+    uint32_t process = searches->first_process + (uint32_t)index;
+    struct search *search = &searches->list[index];
     struct gw_mark mark;
-    double found_confidence = 0;
     bool found = false;
-    int status = gw_sequence_create(model, process, &sequence);
-    if (!status) {
-        status = gw_period_find(&sequence, &mark, &found_confidence, &found);
+    int status = searches->model->processes[process].op_count
+                     ? gw_sequence_create(searches->model, process, &search->sequence)
+                     : 0;
+    if (!status && search->sequence.count) {
+        status = gw_period_find(&search->sequence, &mark, &search->confidence, &found);
     }
     if (!status && found) {
-        status = gw_period_apply(&sequence, &mark, &ranges, &count);
+        status = gw_period_apply(&search->sequence, &mark, &search->ranges, &search->count);
     }
-    if (!status && count >= STEPS_MIN) {
-        status = gw_steps_store(model, &sequence, ranges, count);
-        *confidence = found_confidence < *confidence ? found_confidence : *confidence;
-    }
-    free(ranges);
-    gw_sequence_clear(&sequence);
     return status;
 }
 
+static void clear_search(struct search *search)
+{
+    free(search->ranges);
+    gw_sequence_clear(&search->sequence);
+    *search = (struct search){0};
+}
+
+/* Processes are searched side by side, as many at a time as there are threads: a sequence takes about as much memory as
+ * the operations. */
 int gw_steps_by_sequence(struct gw_model *model)
 {
     double confidence = 1;
-    for (uint32_t p = 0; p < model->processes_count; p++) {
-        int status = model->processes[p].op_count ? find_in_process(model, p, &confidence) : 0;
-        if (status) {
-            return status;
+    size_t at_once = gw_parallel_threads();
+    struct searches searches = {.model = model, .list = calloc(at_once, sizeof(*searches.list))};
+    int status = searches.list ? 0 : -ENOMEM;
+    for (size_t p = 0; p < model->processes_count && !status; p += at_once) {
+        size_t count = model->processes_count - p < at_once ? model->processes_count - p : at_once;
+        searches.first_process = (uint32_t)p;
+        status = gw_parallel_for(count, search_process, &searches);
+        for (size_t i = 0; i < count; i++) {
+            struct search *search = &searches.list[i];
+            if (!status && search->count >= STEPS_MIN) {
+                status = gw_steps_store(model, &search->sequence, search->ranges, search->count);
+                confidence = search->confidence < confidence ? search->confidence : confidence;
+            }
+            clear_search(search);
         }
     }
-    if (model->steps_count) {
+    free(searches.list);
+    if (!status && model->steps_count) {
         model->steps_method = "sequence";
         model->steps_confidence = confidence;
     }
-    return 0;
+    return status;
 }
 
 /* Names that match: of kernels in their short form, of ranges as they are. */

@@ -41,29 +41,48 @@ static int add_block(struct gw_record_stream *stream)
     return 0;
 }
 
-int gw_record_stream_append(struct gw_record_stream *stream, const struct gw_record *record, const uint64_t *words,
-                            uint32_t word_count)
+int gw_record_stream_begin(struct gw_record_stream *stream, struct gw_record **ret_record, uint64_t **ret_words)
 {
     struct gw_record_block *block = stream->block_count ? stream->blocks[stream->block_count - 1] : NULL;
-    if (!block || block->count == GW_BLOCK_RECORDS || block->word_count + word_count > GW_BLOCK_WORDS) {
+    if (!block || block->count == GW_BLOCK_RECORDS || block->word_count + GW_RECORD_WORDS_MAX > GW_BLOCK_WORDS) {
         int status = add_block(stream);
         if (status) {
             return status;
         }
-        if (stream->block_count == 1) {
-            stream->first_ns = record->time_ns;
-        }
         block = stream->blocks[stream->block_count - 1];
     }
-    struct gw_record *slot = &block->records[block->count++];
-    *slot = *record;
-    slot->words = block->word_count;
-    for (uint32_t i = 0; i < word_count; i++) {
-        block->words[block->word_count + i] = words[i];
+    *ret_record = &block->records[block->count];
+    *ret_words = &block->words[block->word_count];
+    return 0;
+}
+
+void gw_record_stream_end(struct gw_record_stream *stream, struct gw_record *record, uint32_t word_count)
+{
+    struct gw_record_block *block = stream->blocks[stream->block_count - 1];
+    if (stream->block_count == 1 && block->count == 0) {
+        stream->first_ns = record->time_ns;
     }
+    record->words = block->word_count & 0xffffffu;
+    block->count++;
     block->word_count += word_count;
     stream->counts[record->type]++;
     stream->last_ns = record->time_ns;
+}
+
+int gw_record_stream_append(struct gw_record_stream *stream, const struct gw_record *record, const uint64_t *words,
+                            uint32_t word_count)
+{
+    struct gw_record *slot = NULL;
+    uint64_t *slot_words = NULL;
+    int status = gw_record_stream_begin(stream, &slot, &slot_words);
+    if (status) {
+        return status;
+    }
+    *slot = *record;
+    for (uint32_t i = 0; i < word_count; i++) {
+        slot_words[i] = words[i];
+    }
+    gw_record_stream_end(stream, slot, word_count);
     return 0;
 }
 

@@ -102,6 +102,11 @@ static inline const uint64_t *gw_record_words(const struct gw_record_block *bloc
 int gw_record_stream_append(struct gw_record_stream *stream, const struct gw_record *record, const uint64_t *words,
                             uint32_t word_count);
 
+/* The same in two parts, for a record that is made where it will stay: room for one with at most GW_RECORD_WORDS_MAX
+ * words, whose first one is *ret_words; then, when it has been filled but for its words, the end of it. */
+int gw_record_stream_begin(struct gw_record_stream *stream, struct gw_record **ret_record, uint64_t **ret_words);
+void gw_record_stream_end(struct gw_record_stream *stream, struct gw_record *record, uint32_t word_count);
+
 /* Stores a string and its offset in *ret_offset. Returns 0 or -ENOMEM. */
 int gw_record_stream_add_text(struct gw_record_stream *stream, const char *text, size_t bytes, uint64_t *ret_offset);
 

@@ -11,6 +11,8 @@ struct gw_stream_graph {
     bt_graph *graph;
     struct gw_record_stream *stream;
     struct gw_event_layouts layouts;
+    const bt_event_class *last_class; /* of the event before, and its layout */
+    const struct gw_event_layout *last_layout;
     const bt_clock_class *clock; /* borrowed from the trace, valid while the graph lives */
     void (*packet_done)(void *user);
     void *user;
@@ -200,26 +202,37 @@ static int store_fields(struct gw_stream_graph *self, const struct gw_event_layo
 static int take_event(struct gw_stream_graph *self, const bt_message *message)
 {
     const bt_event *event = bt_message_event_borrow_event_const(message);
-    const struct gw_event_layout *layout = NULL;
-    int status = gw_event_layouts_get(&self->layouts, bt_event_borrow_class_const(event), &layout, &self->error);
-    if (status) {
-        return status;
+    const bt_event_class *event_class = bt_event_borrow_class_const(event);
+    const struct gw_event_layout *layout = self->last_layout;
+    int status = 0;
+    if (event_class != self->last_class) {
+        status = gw_event_layouts_get(&self->layouts, event_class, &layout, &self->error);
+        if (status) {
+            return status;
+        }
+        self->last_class = event_class;
+        self->last_layout = layout;
     }
     self->last_ns = bt_clock_snapshot_get_value(bt_message_event_borrow_default_clock_snapshot_const(message));
     if (!layout->known) {
         self->skipped++;
         return 0;
     }
-    struct gw_record record = {.time_ns = self->last_ns, .type = layout->type};
-    uint64_t words[GW_RECORD_WORDS_MAX];
+    struct gw_record *record = NULL;
+    uint64_t *words = NULL;
     uint32_t word_count = 0;
-    if (layout->field_count) {
-        status = store_fields(self, layout, bt_event_borrow_payload_field_const(event), &record, words, &word_count);
-        if (status) {
-            return status;
-        }
+    status = gw_record_stream_begin(self->stream, &record, &words);
+    if (status) {
+        return status;
     }
-    return gw_record_stream_append(self->stream, &record, words, word_count);
+    *record = (struct gw_record){.time_ns = self->last_ns, .type = layout->type};
+    if (layout->field_count) {
+        status = store_fields(self, layout, bt_event_borrow_payload_field_const(event), record, words, &word_count);
+    }
+    if (!status) {
+        gw_record_stream_end(self->stream, record, word_count);
+    }
+    return status;
 }
 
 static int take_discarded_events(struct gw_stream_graph *self, const bt_message *message)

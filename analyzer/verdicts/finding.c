@@ -128,6 +128,7 @@ char *gw_describe_call(const struct gw_judge *judge, uint32_t index)
         if (model->calls[i].thread == call->thread && model->calls[i].detail_kind != GW_DETAIL_NONE) {
             fact.detail = (uint32_t)i;
             fact.detail_kind = model->calls[i].detail_kind;
+            fact.argument = model->calls[i].detail;
             break;
         }
     }

@@ -2,37 +2,53 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "analyzer/read/parallel.h"
 
 /* Shares of a gap's CPU time below the first or above the second count as none or all: slivers mislead the eye. */
 #define CPU_NONE_PERCENT 5u
 #define CPU_ALL_PERCENT 95u
 
+/* Lists a thread's outermost calls where all of its calls would have room; stores how many in thread_calls[t + 1]. */
+static int list_calls(void *user, size_t index)
+{
+    struct gw_host *host = user;
+    const struct gw_model *model = host->model;
+    const struct gw_thread *thread = &model->threads[index];
+    uint32_t *calls = host->calls + thread->call_first;
+    size_t used = 0;
+    for (uint32_t i = 0; i < thread->call_count; i++) {
+        uint32_t call = model->thread_calls[thread->call_first + i];
+        calls[used] = call;
+        used += model->calls[call].depth <= 1;
+    }
+    host->thread_calls[index + 1] = used;
+    return 0;
+}
+
 int gw_host_init(struct gw_host *ret_host, const struct gw_model *model)
 {
     struct gw_host host = {.model = model};
-    size_t used = 0, gap = 0;
-    host.calls = calloc(model->thread_calls_count + 1, sizeof *host.calls);
+    size_t gap = 0;
+    host.calls = malloc((model->thread_calls_count + 1) * sizeof *host.calls);
     host.thread_calls = calloc(model->threads_count + 1, sizeof *host.thread_calls);
     host.thread_gaps = calloc(model->threads_count + 1, sizeof *host.thread_gaps);
     if (!host.calls || !host.thread_calls || !host.thread_gaps) {
         gw_host_release(&host);
         return -ENOMEM;
     }
+    gw_parallel_for(model->threads_count, list_calls, &host);
     for (uint32_t t = 0; t < model->threads_count; t++) {
-        const struct gw_thread *thread = &model->threads[t];
-        host.thread_calls[t] = used;
-        for (uint32_t i = 0; i < thread->call_count; i++) {
-            uint32_t call = model->thread_calls[thread->call_first + i];
-            if (model->calls[call].depth <= 1)
-                host.calls[used++] = call;
-        }
+        size_t first = host.thread_calls[t], count = host.thread_calls[t + 1];
+        memmove(host.calls + first, host.calls + model->threads[t].call_first, count * sizeof *host.calls);
+        host.thread_calls[t + 1] = first + count;
         while (gap < model->thread_gaps_count && model->thread_gaps[gap].thread < t)
             gap++;
         host.thread_gaps[t] = gap;
         while (gap < model->thread_gaps_count && model->thread_gaps[gap].thread == t)
             gap++;
     }
-    host.thread_calls[model->threads_count] = used;
     host.thread_gaps[model->threads_count] = gap;
     *ret_host = host;
     return 0;

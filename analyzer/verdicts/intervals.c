@@ -1,8 +1,10 @@
 #include "analyzer/verdicts/intervals.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/model/radix.h"
 #include "analyzer/verdicts/array.h"
 
 /* What happens at one instant, in the order in which it counts: what ends makes room for what starts. */
@@ -67,14 +69,37 @@ enum gw_class gw_op_class(const struct gw_op *op)
     return (enum gw_class)lane_class[op_lane(op)];
 }
 
+/* Of edges at one time. */
 static int compare_edges(const void *left, const void *right)
 {
     const struct edge *a = left, *b = right;
-    if (a->t_ns != b->t_ns)
-        return a->t_ns < b->t_ns ? -1 : 1;
     if (a->kind != b->kind)
         return a->kind < b->kind ? -1 : 1;
     return a->op < b->op ? -1 : a->op > b->op;
+}
+
+/* Sorts by time, then kind, then operation, into an array the caller frees. NULL: no memory. */
+static struct edge *sort_edges(const struct edge *edges, size_t count)
+{
+    struct gw_sort_item *items = malloc((count + 1) * sizeof *items);
+    struct edge *sorted = malloc((count + 1) * sizeof *sorted);
+    for (size_t i = 0; i < count && items; i++)
+        items[i] = (struct gw_sort_item){.key = edges[i].t_ns, .value = (uint32_t)i};
+    if (!items || !sorted || gw_radix_sort(items, count) < 0) {
+        free(sorted);
+        free(items);
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = edges[items[i].value];
+    free(items);
+    for (size_t from = 0, to; from < count; from = to) {
+        for (to = from + 1; to < count && sorted[to].t_ns == sorted[from].t_ns;)
+            to++;
+        if (to - from > 1)
+            qsort(sorted + from, to - from, sizeof *sorted, compare_edges);
+    }
+    return sorted;
 }
 
 static bool append(struct gw_segments *segments, struct gw_segment segment)
@@ -130,9 +155,10 @@ static struct edge *collect_edges(const struct gw_model *model, const uint32_t *
         if (arrived < end)
             add_edges(edges, &used, ops[i], LANE_TRANSFER, arrived, end);
     }
-    qsort(edges, used, sizeof *edges, compare_edges);
+    struct edge *sorted = sort_edges(edges, used);
+    free(edges);
     *ret_count = used;
-    return edges;
+    return sorted;
 }
 
 int gw_segments_create(const struct gw_model *model, const uint32_t *ops, size_t count, const uint64_t *arrived_ns,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/read/parallel.h"
 #include "analyzer/verdicts/comm.h"
 #include "analyzer/verdicts/intervals.h"
 
@@ -29,6 +30,7 @@ static void look_inside(const struct gw_model *model, uint32_t place, struct gw_
             break;
         if (fact->detail == GW_NONE && call->detail_kind != GW_DETAIL_NONE && call->detail != GW_NONE) {
             fact->detail = index;
+            fact->argument = call->detail;
             fact->detail_kind = call->detail_kind;
         }
         if (i != place && call->depth == 2 && gw_call_class(call->function) == GW_CALL_COMPILE)
@@ -79,51 +81,65 @@ static struct gw_fact fact_of(const struct gw_judge *judge, uint32_t index, size
     return fact;
 }
 
-static int make_facts(struct gw_judge *judge)
+/* The facts of each thread, at the place of its first call among all threads' at first. */
+struct fact_lists {
+    const struct gw_judge *judge;
+    struct gw_fact *facts;
+    size_t *counts; /* by thread */
+};
+
+static int list_facts(void *user, size_t thread)
 {
-    const struct gw_model *model = judge->model;
-    struct gw_fact *facts = malloc((judge->host.thread_calls[model->threads_count] + 1) * sizeof *facts);
-    size_t count = 0;
-    if (!facts)
-        return -ENOMEM;
-    for (uint32_t t = 0; t < model->threads_count; t++) {
-        size_t step = first_step_of(model, model->threads[t].process), first = count;
-        uint32_t place = 0;
-        for (size_t i = judge->host.thread_calls[t]; i < judge->host.thread_calls[t + 1]; i++) {
-            struct gw_fact fact = fact_of(judge, judge->host.calls[i], &step, &place);
-            bool replaces =
-                count >= first + 2 && is_plain(&fact) && is_plain(&facts[count - 1]) && is_plain(&facts[count - 2]);
-            count -= replaces;
-            facts[count++] = fact;
-        }
+    const struct fact_lists *lists = user;
+    const struct gw_host *host = &lists->judge->host;
+    struct gw_fact *facts = lists->facts + host->thread_calls[thread];
+    size_t step = first_step_of(lists->judge->model, lists->judge->model->threads[thread].process), count = 0;
+    uint32_t place = 0;
+    for (size_t i = host->thread_calls[thread]; i < host->thread_calls[thread + 1]; i++) {
+        struct gw_fact fact = fact_of(lists->judge, host->calls[i], &step, &place);
+        bool replaces = count >= 2 && is_plain(&fact) && is_plain(&facts[count - 1]) && is_plain(&facts[count - 2]);
+        count -= replaces;
+        facts[count++] = fact;
     }
-    judge->facts = facts;
-    judge->facts_count = count;
+    lists->counts[thread] = count;
     return 0;
 }
 
-static const struct gw_call *detail_of(const struct gw_judge *judge, const struct gw_fact *fact,
-                                       enum gw_detail_kind kind)
+static int make_facts(struct gw_judge *judge)
 {
-    return fact->detail_kind == kind ? &judge->model->calls[fact->detail] : NULL;
+    size_t threads = judge->model->threads_count;
+    struct fact_lists lists = {.judge = judge,
+                               .facts = malloc((judge->host.thread_calls[threads] + 1) * sizeof *lists.facts),
+                               .counts = calloc(threads + 1, sizeof *lists.counts)};
+    if (!lists.facts || !lists.counts) {
+        free(lists.facts);
+        free(lists.counts);
+        return -ENOMEM;
+    }
+    gw_parallel_for(threads, list_facts, &lists);
+    for (size_t t = 0; t < threads; t++) {
+        memmove(lists.facts + judge->facts_count, lists.facts + judge->host.thread_calls[t],
+                lists.counts[t] * sizeof *lists.facts);
+        judge->facts_count += lists.counts[t];
+    }
+    judge->facts = lists.facts;
+    free(lists.counts);
+    return 0;
 }
 
 const struct gw_copy *gw_fact_copy(const struct gw_judge *judge, const struct gw_fact *fact)
 {
-    const struct gw_call *call = detail_of(judge, fact, GW_DETAIL_COPY);
-    return call ? &judge->model->copies[call->detail] : NULL;
+    return fact->detail_kind == GW_DETAIL_COPY ? &judge->model->copies[fact->argument] : NULL;
 }
 
 const struct gw_memory *gw_fact_memory(const struct gw_judge *judge, const struct gw_fact *fact)
 {
-    const struct gw_call *call = detail_of(judge, fact, GW_DETAIL_MEMORY);
-    return call ? &judge->model->memories[call->detail] : NULL;
+    return fact->detail_kind == GW_DETAIL_MEMORY ? &judge->model->memories[fact->argument] : NULL;
 }
 
 const struct gw_order *gw_fact_order(const struct gw_judge *judge, const struct gw_fact *fact)
 {
-    const struct gw_call *call = detail_of(judge, fact, GW_DETAIL_ORDER);
-    return call ? &judge->model->orders[call->detail] : NULL;
+    return fact->detail_kind == GW_DETAIL_ORDER ? &judge->model->orders[fact->argument] : NULL;
 }
 
 const struct gw_fact *gw_fact_before(const struct gw_judge *judge, const struct gw_fact *fact)

@@ -21,6 +21,7 @@ struct gw_fact {
     uint32_t call, thread;
     uint32_t step;         /* the analysed step it begins in, GW_NONE for none */
     uint32_t detail;       /* the call that holds its typed arguments: itself or one nested in it; GW_NONE */
+    uint32_t argument;     /* of detail: its place among the model's copies, memories, orders … */
     uint32_t compile_ns;   /* in loads nested in it, saturating */
     uint8_t cls;           /* enum gw_call_class */
     uint8_t detail_kind;   /* enum gw_detail_kind, of detail */

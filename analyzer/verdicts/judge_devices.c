@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/model/radix.h"
 #include "analyzer/verdicts/kernel_times.h"
 
 /* A device that is busy for less than this share of a step is not used. */
@@ -206,46 +207,53 @@ int gw_judge_idle_device(struct gw_judge *judge, struct gw_verdict *verdict)
 
 /* ---- the same kernel at different speeds ---- */
 
-struct kernel_time {
-    uint32_t name;
-    double ns;
-};
-
-static int compare_kernel_times(const void *left, const void *right)
+static double length_of(const struct gw_op *op)
 {
-    const struct kernel_time *a = left, *b = right;
-    if (a->name != b->name)
-        return a->name < b->name ? -1 : 1;
-    return a->ns < b->ns ? -1 : a->ns > b->ns;
+    return (double)(op->end_ns - op->start_ns);
+}
+
+/* Sorts by `extra`, then key. Returns 0 or -ENOMEM. */
+static int sort_by_name_and_time(struct gw_sort_item *times, size_t count)
+{
+    int ret = gw_radix_sort(times, count);
+    for (size_t i = 0; i < count && ret == 0; i++)
+        times[i] = (struct gw_sort_item){.key = times[i].extra, .value = times[i].value};
+    return ret ? ret : gw_radix_sort(times, count);
 }
 
 /* Time of a step, in all, of kernels that are slower than is usual for their name. */
 static int slower_than_usual(const struct gw_judge *judge, double *ret_ns)
 {
-    struct kernel_time *times = calloc(judge->model->ops_count + 1, sizeof *times);
+    const struct gw_model *model = judge->model;
+    struct gw_sort_item *times = malloc((judge->facts_count + 1) * sizeof *times);
     size_t count = 0;
     double slower = 0;
     if (!times)
         return -ENOMEM;
     for (size_t i = 0; i < judge->facts_count; i++) {
         const struct gw_op *op = judge->facts[i].step != GW_NONE ? gw_fact_op(judge, &judge->facts[i]) : NULL;
-        if (op && op->kind == GW_OP_KERNEL && op->name != GW_NONE && count < judge->model->ops_count)
-            times[count++] = (struct kernel_time){op->name, (double)(op->end_ns - op->start_ns)};
+        if (op && op->kind == GW_OP_KERNEL && op->name != GW_NONE)
+            times[count++] = (struct gw_sort_item){
+                .key = op->end_ns - op->start_ns, .value = (uint32_t)(op - model->ops), .extra = op->name};
     }
-    qsort(times, count, sizeof *times, compare_kernel_times);
-    for (size_t from = 0; from < count;) {
+    int ret = sort_by_name_and_time(times, count);
+    for (size_t from = 0; from < count && ret == 0;) {
+        uint32_t name = model->ops[times[from].value].name;
         size_t to = from;
-        while (to < count && times[to].name == times[from].name)
+        while (to < count && model->ops[times[to].value].name == name)
             to++;
         /* Above the upper quartile by more than half: one name can stand for several sizes of work. */
-        double usual = times[from + (to - from) * 3 / 4].ns;
-        for (size_t i = from; i < to; i++)
-            slower += times[i].ns > 1.5 * usual ? times[i].ns - usual : 0;
+        double usual = length_of(&model->ops[times[from + (to - from) * 3 / 4].value]);
+        for (size_t i = from; i < to; i++) {
+            double ns = length_of(&model->ops[times[i].value]);
+            slower += ns > 1.5 * usual ? ns - usual : 0;
+        }
         from = to;
     }
     free(times);
-    *ret_ns = slower / fmax(judge->steps, 1);
-    return 0;
+    if (ret == 0)
+        *ret_ns = slower / fmax(judge->steps, 1);
+    return ret;
 }
 
 /* For each device, when other processes of its host keep the same hardware busy. Returns how many devices are shared
