@@ -104,6 +104,9 @@ void gw_axis_label(const struct gw_axis *axis, double value, char text[GW_UNIT_T
         digits = axis->step >= 1.0 ? 0 : (int)ceil(-log10(axis->step) - TINY);
         snprintf(text, GW_UNIT_TEXT, "%.*f %%", digits, value);
         return;
+    case GW_AXIS_FACTOR:
+        snprintf(text, GW_UNIT_TEXT, "%g ×", value);
+        return;
     case GW_AXIS_NUMBER:
         snprintf(text, GW_UNIT_TEXT, "%.0f", value);
         return;

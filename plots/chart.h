@@ -12,6 +12,7 @@ enum gw_axis_unit {
     GW_AXIS_BYTES,
     GW_AXIS_RATE,    /* bytes per ns */
     GW_AXIS_PERCENT, /* 100 is all of it */
+    GW_AXIS_FACTOR,  /* "1.5 ×" */
     GW_AXIS_NUMBER   /* whole numbers */
 };
 

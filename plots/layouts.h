@@ -16,5 +16,6 @@ void gw_layout_comm(struct gw_page *page);
 void gw_layout_ranks(struct gw_page *page);
 void gw_layout_memory(struct gw_page *page);
 void gw_layout_diff(struct gw_page *page);
+void gw_layout_scaling(struct gw_page *page);
 
 #endif

@@ -16,6 +16,7 @@ const struct gw_plot gw_plots[] = {
     {"ranks", "how late each rank comes to its collectives", gw_layout_ranks, false},
     {"memory", "device memory over time, and allocations by size", gw_layout_memory, false},
     {"diff", "with --against: from a step of RUN to one of the other run", gw_layout_diff, true},
+    {"scaling", "with --against: what more devices give, and what is lost", gw_layout_scaling, true},
 };
 const size_t gw_plots_count = sizeof(gw_plots) / sizeof(gw_plots[0]);
 

@@ -37,6 +37,9 @@ done
   fail "--against"
 "$gpuwitness" plot "$directory/run" -o "$directory/two" --against "$directory/run" --only diff --per token=64,128 \
   >/dev/null || fail "--per"
+"$gpuwitness" plot "$directory/run" -o "$directory/both" --against "$directory/run" >/dev/null || fail "all with --against"
+[ -s "$directory/both/scaling.png" ] && [ -s "$directory/both/diff.png" ] && [ -s "$directory/both/overview.png" ] ||
+  fail "all with --against wrote $(ls "$directory/both")"
 [ "$(ls "$directory/two")" = diff.png ] || fail "--against wrote $(ls "$directory/two")"
 
 expect 1 'no-such-run' "$directory/no-such-run"

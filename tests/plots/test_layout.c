@@ -14,6 +14,7 @@
 #include "plots/page.h"
 #include "plots/timeline_data.h"
 #include "plots/units.h"
+#include "plots/waterfall.h"
 #include "tests/plots/plot_fixture.h"
 #include "tests/plots/scene_checks.h"
 
@@ -227,6 +228,45 @@ static void collectives_wait_then_transfer(void **state)
     plot_fixture_destroy(&fixture);
 }
 
+/* Each bar of a waterfall begins where the one before ends, and the last ends where the total does. */
+static void waterfalls_join_up(void **state)
+{
+    static const struct gw_waterfall_step steps[] = {
+        {.name = "more", .ns = 3e6}, {.name = "less", .ns = -4e6}, {.name = "unsure", .ns = 0.5e6, .uncertain = true}};
+    const struct gw_waterfall waterfall = {"from", "to", 2e6, 1.5e6, steps, 3};
+    struct gw_plot_options options = gw_plot_default_options();
+    struct plot_fixture fixture;
+    struct gw_scene scene = {.width = 0.0};
+    const struct gw_item *bars[5];
+    struct gw_canvas *canvas;
+    double px_per_ns, at;
+    size_t count = 0;
+    (void)state;
+
+    assert_int_equal(gw_canvas_create(&canvas), 0);
+    plot_fixture_empty(&fixture);
+    struct gw_page page = {&fixture.source, &options, options.theme, text_width, canvas, &scene};
+    gw_page_end(&page, gw_waterfall_draw(&page, &waterfall, 80.0), NULL);
+    for (size_t i = 0; i < scene.items_count; i++)
+        if (scene.items[i].purpose == GW_FOR_BAR) {
+            assert_true(count < 5);
+            bars[count++] = &scene.items[i];
+        }
+    assert_int_equal(count, 5);
+    px_per_ns = bars[0]->w / waterfall.from_ns;
+    at = bars[0]->x + bars[0]->w;
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(fabs(bars[i + 1]->w - fabs(steps[i].ns) * px_per_ns) < 0.01);
+        assert_true(fabs((steps[i].ns > 0 ? bars[i + 1]->x : bars[i + 1]->x + bars[i + 1]->w) - at) < 0.01);
+        assert_int_equal(bars[i + 1]->hatched, steps[i].uncertain);
+        at += steps[i].ns * px_per_ns;
+    }
+    assert_true(fabs(bars[4]->x + bars[4]->w - at) < 0.01);
+    gw_scene_clear(&scene);
+    plot_fixture_destroy(&fixture);
+    gw_canvas_destroy(canvas);
+}
+
 /* The classes of every step add up to its length, and so do the bars of the median step's stack. */
 static void budget_adds_up(void **state)
 {
@@ -383,6 +423,7 @@ int main(void)
         cmocka_unit_test(rows_cover_the_window),
         cmocka_unit_test(the_busiest_devices_are_shown),
         cmocka_unit_test(collectives_wait_then_transfer),
+        cmocka_unit_test(waterfalls_join_up),
         cmocka_unit_test(budget_adds_up),
         cmocka_unit_test(merging_loses_no_time),
         cmocka_unit_test(detail_is_bounded),
