@@ -256,18 +256,63 @@ static int slower_than_usual(const struct gw_judge *judge, double *ret_ns)
     return ret;
 }
 
+/* A device by the hardware it is. */
+struct hardware {
+    const char *host, *uuid;
+    uint32_t device;
+};
+
+static int by_hardware(const void *left, const void *right)
+{
+    const struct hardware *a = left, *b = right;
+    int order = strcmp(a->uuid, b->uuid);
+    return order ? order : strcmp(a->host, b->host);
+}
+
+/* Whether other devices of the model are the same hardware, by device; the caller frees. NULL: no memory. */
+static bool *find_twins(const struct gw_model *model)
+{
+    struct hardware *list = calloc(model->devices_count + 1, sizeof *list);
+    bool *twins = calloc(model->devices_count + 1, sizeof *twins);
+    size_t count = 0;
+    for (uint32_t d = 0; d < model->devices_count && list; d++) {
+        const char *host = model->processes[model->devices[d].process].host, *uuid = model->devices[d].uuid;
+        if (host && uuid)
+            list[count++] = (struct hardware){host, uuid, d};
+    }
+    if (list)
+        qsort(list, count, sizeof *list, by_hardware);
+    for (size_t i = 1; i < count && twins; i++) {
+        if (by_hardware(&list[i - 1], &list[i]) == 0)
+            twins[list[i - 1].device] = twins[list[i].device] = true;
+    }
+    free(list);
+    if (!list) {
+        free(twins);
+        return NULL;
+    }
+    return twins;
+}
+
 /* For each device, when other processes of its host keep the same hardware busy. Returns how many devices are shared
  * so, or -ENOMEM. */
 static int list_others(const struct gw_judge *judge, struct gw_beside *beside)
 {
     const struct gw_model *model = judge->model;
     int shared = 0;
-    for (uint32_t d = 0; d < model->devices_count; d++) {
+    bool *twins = find_twins(model);
+    if (!twins)
+        return -ENOMEM;
+    for (uint32_t d = 0; d < model->devices_count && shared >= 0; d++) {
         const struct gw_device *device = &model->devices[d];
         size_t count = 0;
+        if (!twins[d])
+            continue;
         beside[d].list = calloc(model->ops_count + 1, sizeof *beside[d].list);
-        if (!beside[d].list)
-            return -ENOMEM;
+        if (!beside[d].list) {
+            shared = -ENOMEM;
+            break;
+        }
         for (size_t i = 0; i < model->ops_count; i++) {
             const struct gw_op *op = &model->ops[i];
             if (op->stream == GW_NONE || !gw_op_is_busy(op))
@@ -280,6 +325,7 @@ static int list_others(const struct gw_judge *judge, struct gw_beside *beside)
         beside[d].count = gw_intervals_merge(beside[d].list, count);
         shared += count > 0;
     }
+    free(twins);
     return shared;
 }
 

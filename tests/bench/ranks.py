@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How the report of many ranks grows with their number: seconds, memory and bytes a rank.
+"""How the report of many ranks grows with their number: CPU time and memory a rank.
 
     ranks.py BUILD CONFIG [RANKS…]
 
@@ -14,13 +14,13 @@ import time
 
 
 def measured(command):
-    """Seconds and peak memory of a process."""
+    """CPU seconds, seconds and peak memory of a process."""
     begin = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         sys.exit(f"{command[0]} failed")
-    return time.monotonic() - begin, usage.ru_maxrss * 1024
+    return usage.ru_utime + usage.ru_stime, time.monotonic() - begin, usage.ru_maxrss * 1024
 
 
 def main():
@@ -38,9 +38,9 @@ def main():
             ranks = folder / str(count)
             ranks.mkdir()
             subprocess.run([build / "bin/gw-bench-many-ranks", folder / "one", str(count), ranks], check=True)
-            seconds, memory = measured([tool, "report", "--json", ranks])
-            print(f"{count} ranks: {1e3 * seconds / count:.2f} ms and {memory / count / 1e3:.0f} kB a rank "
-                  f"({seconds:.1f} s, {memory / 1e6:.0f} MB)", flush=True)
+            cpu, seconds, memory = measured([tool, "report", "--json", ranks])
+            print(f"{count} ranks: {1e3 * cpu / count:.2f} ms of CPU time and {memory / count / 1e3:.0f} kB a rank "
+                  f"({seconds:.1f} s and {memory / 1e6:.0f} MB in all)", flush=True)
 
 
 main()
