@@ -38,20 +38,42 @@ static void order_copies(struct gw_op **ops, size_t count)
     }
 }
 
-/* Ends come in order, so those within an operation stand right before it; how far back is bounded by `reach`, the
- * number of operations that can be running at once. */
-static void doubt_kernels(struct gw_op **ops, size_t count)
+/* Blocks of a kernel, UINT64_MAX where its launch is not known. */
+static uint64_t blocks_of(const struct gw_model *model, const struct gw_op *op)
+{
+    const struct gw_call *call = op->call == GW_NONE ? NULL : &model->calls[op->call];
+    if (!call || call->detail_kind != GW_DETAIL_LAUNCH) {
+        return UINT64_MAX;
+    }
+    const uint32_t *grid = model->launches[call->detail].grid;
+    return (uint64_t)grid[0] * grid[1] * grid[2];
+}
+
+/* Ends come in order, so the operations that were running when this one seems to begin stand right before it or after
+ * it; how far is bounded by the number that can be running at once. Where all their blocks could have a multiprocessor
+ * each, none waited. */
+static void doubt_kernels(const struct gw_model *model, struct gw_op **ops, size_t count, uint32_t multiprocessors)
 {
     enum { REACH = 256 };
-    for (size_t i = 1; i < count; i++) {
-        uint64_t latest_ns = ops[i]->start_ns;
-        for (size_t k = i; k-- > 0 && i - k <= REACH && ops[k]->end_ns > ops[i]->start_ns;) {
-            if (ops[k]->stream != ops[i]->stream && ops[k]->start_ns <= ops[i]->start_ns) {
-                latest_ns = ops[k]->end_ns;
-                break; /* the latest of them */
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t start_ns = ops[i]->start_ns;
+        uint64_t latest_ns = start_ns, blocks = blocks_of(model, ops[i]);
+        for (size_t k = i; k-- > 0 && i - k <= REACH && ops[k]->end_ns > start_ns;) {
+            if (ops[k]->stream != ops[i]->stream && ops[k]->start_ns <= start_ns) {
+                uint64_t more = blocks_of(model, ops[k]);
+                latest_ns = ops[k]->end_ns > latest_ns ? ops[k]->end_ns : latest_ns;
+                blocks = more > UINT64_MAX - blocks ? UINT64_MAX : blocks + more;
             }
         }
-        widen(ops[i], latest_ns - ops[i]->start_ns);
+        for (size_t k = i + 1; latest_ns > start_ns && k < count && k - i <= REACH; k++) {
+            if (ops[k]->start_ns <= start_ns) {
+                uint64_t more = blocks_of(model, ops[k]);
+                blocks = more > UINT64_MAX - blocks ? UINT64_MAX : blocks + more;
+            }
+        }
+        if (blocks > multiprocessors) {
+            widen(ops[i], latest_ns - start_ns);
+        }
     }
 }
 
@@ -81,7 +103,7 @@ int gw_build_engines(struct gw_builder *builder)
             }
             qsort(ops, count, sizeof(*ops), by_end);
             if (kinds[k] == GW_OP_KERNEL) {
-                doubt_kernels(ops, count);
+                doubt_kernels(model, ops, count, model->devices[device].multiprocessors);
             } else {
                 order_copies(ops, count);
             }
