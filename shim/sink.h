@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GW_SINK_VERSION 6u
+#define GW_SINK_VERSION 7u
 #define GW_WORDS_MAX 40u // the longest list of words a wrapper hands over
 
 // How a program reached an API; bit api * 3 + route of gw_notes.routes.
@@ -24,14 +24,16 @@ enum gw_route { GW_ROUTE_LINKED = 0, GW_ROUTE_DLSYM = 1, GW_ROUTE_PROC_ADDRESS =
 struct gw_note {
     char name[80];
     uint32_t version;
+    uint32_t written; // 1 once the others are
 };
 
 // What the shim saw and the tracer reports as coverage. `changes` grows with every addition.
 struct gw_notes {
     uint32_t changes;
     uint32_t routes;
-    uint32_t missed;       // calls that ended before the tracer was loaded
-    uint32_t passed_count; // names looked up that have no wrapper: passed[0 … min(count, 64))
+    uint32_t missed; // calls that ended before the tracer was loaded
+    uint32_t
+        passed_count; // names looked up that have no wrapper: passed[0 … min(count, 64)), as far as they are written
     struct gw_note passed[64];
 };
 

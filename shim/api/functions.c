@@ -1,8 +1,9 @@
 #include "shim/api/functions.h"
 
-#include <string.h>
+#include <stddef.h>
 
 #include "shim/api/function_hash.inc"
+#include "shim/api/text.h"
 
 _Static_assert(GW_FUNCTION_COUNT < GW_FUNCTION_NONE, "ids are 16 bits wide");
 
@@ -48,7 +49,7 @@ unsigned gw_function_find(const char *symbol)
     if (symbol[0] != 'c' && symbol[0] != '_' && symbol[0] != 'n' && symbol[0] != 'p')
         return GW_FUNCTION_NONE;
     for (unsigned slot = hash_of(symbol) % slots; gw_symbol_slots[slot] != 0xffff; slot = (slot + 1) % slots)
-        if (strcmp(gw_functions[gw_symbol_slots[slot]].symbol, symbol) == 0)
+        if (gw_text_same(gw_functions[gw_symbol_slots[slot]].symbol, symbol))
             return gw_symbol_slots[slot];
     return GW_FUNCTION_NONE;
 }
@@ -58,7 +59,7 @@ unsigned gw_function_first(const char *base)
     const unsigned slots = sizeof(gw_base_slots) / sizeof(gw_base_slots[0]);
 
     for (unsigned slot = hash_of(base) % slots; gw_base_slots[slot] != 0xffff; slot = (slot + 1) % slots)
-        if (strcmp(gw_functions[gw_base_slots[slot]].base, base) == 0)
+        if (gw_text_same(gw_functions[gw_base_slots[slot]].base, base))
             return gw_base_slots[slot];
     return GW_FUNCTION_NONE;
 }
@@ -68,7 +69,7 @@ unsigned gw_function_lookup(const char *base, unsigned version, bool per_thread)
     unsigned found = GW_FUNCTION_NONE;
     unsigned first = gw_function_first(base);
 
-    for (unsigned id = first; id < GW_FUNCTION_COUNT && strcmp(gw_functions[id].base, base) == 0; id++) {
+    for (unsigned id = first; id < GW_FUNCTION_COUNT && gw_text_same(gw_functions[id].base, base); id++) {
         const struct gw_function *row = &gw_functions[id];
 
         if (row->version == 0 || row->version > version)

@@ -3,12 +3,40 @@
 
 #include <elf.h>
 #include <link.h>
-#include <string.h>
+#include <sys/auxv.h>
+
+#include "shim/api/text.h"
 
 struct each {
     bool (*visit)(const struct gw_elf *elf, void *data);
     void *data;
 };
+
+static void read_dynamic(struct gw_elf *elf, const ElfW(Dyn) * dynamic)
+{
+    elf->dynamic = dynamic;
+    for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
+        uintptr_t address = dynamic->d_un.d_ptr;
+
+        // The loader has relocated these in place, except in objects it does not write to (the vDSO).
+        if (address < elf->low)
+            address += elf->base;
+        if (address < elf->low || address >= elf->high)
+            continue;
+        if (dynamic->d_tag == DT_SYMTAB)
+            elf->symbols = (const void *)address;
+        else if (dynamic->d_tag == DT_STRTAB)
+            elf->strings = (const void *)address;
+        else if (dynamic->d_tag == DT_VERSYM)
+            elf->versions = (const void *)address;
+        else if (dynamic->d_tag == DT_GNU_HASH)
+            elf->gnu_hash = (const void *)address;
+        else if (dynamic->d_tag == DT_HASH)
+            elf->sysv_hash = (const void *)address;
+    }
+    if (!elf->symbols)
+        elf->strings = NULL;
+}
 
 static int read_object(struct dl_phdr_info *info, size_t size, void *data)
 {
@@ -28,36 +56,67 @@ static int read_object(struct dl_phdr_info *info, size_t size, void *data)
             elf.high = low + part->p_memsz > elf.high ? low + part->p_memsz : elf.high;
         }
     }
-    elf.dynamic = dynamic;
-    for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
-        uintptr_t address = dynamic->d_un.d_ptr;
-
-        // The loader has relocated these in place, except in objects it does not write to (the vDSO).
-        if (address < elf.low)
-            address += elf.base;
-        if (address < elf.low || address >= elf.high)
-            continue;
-        if (dynamic->d_tag == DT_SYMTAB)
-            elf.symbols = (const void *)address;
-        else if (dynamic->d_tag == DT_STRTAB)
-            elf.strings = (const void *)address;
-        else if (dynamic->d_tag == DT_VERSYM)
-            elf.versions = (const void *)address;
-        else if (dynamic->d_tag == DT_GNU_HASH)
-            elf.gnu_hash = (const void *)address;
-        else if (dynamic->d_tag == DT_HASH)
-            elf.sysv_hash = (const void *)address;
-    }
-    if (!elf.symbols)
-        elf.strings = NULL;
+    read_dynamic(&elf, dynamic);
     return each->visit(&elf, each->data);
+}
+
+/*
+ * Functions of libc's own, whoever stands in front of them: the shim does of dlsym, sanitizers of dl_iterate_phdr. They
+ * are found in the loader's list of objects, which begins at the program's dynamic section. First in a constructor,
+ * when nobody changes that list.
+ */
+static const struct link_map *loaded_objects(void)
+{
+    const ElfW(Phdr) *parts = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+    uintptr_t base = 0;
+    const ElfW(Dyn) *dynamic = NULL;
+
+    for (unsigned long i = 0; parts && i < getauxval(AT_PHNUM); i++) {
+        if (parts[i].p_type == PT_PHDR)
+            base = (uintptr_t)parts - parts[i].p_vaddr;
+        if (parts[i].p_type == PT_DYNAMIC)
+            dynamic = (const ElfW(Dyn) *)(base + parts[i].p_vaddr);
+    }
+    for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++)
+        if (dynamic->d_tag == DT_DEBUG && dynamic->d_un.d_ptr)
+            return ((const struct r_debug *)dynamic->d_un.d_ptr)->r_map;
+    return NULL;
+}
+
+static void *from_libc(void **cache, const char *name)
+{
+    void *address = __atomic_load_n(cache, __ATOMIC_RELAXED);
+
+    if (address)
+        return address;
+    for (const struct link_map *map = loaded_objects(); map && !address; map = map->l_next) {
+        struct gw_elf elf = {.path = map->l_name, .base = map->l_addr, .low = map->l_addr, .high = UINTPTR_MAX};
+
+        // dlsym lived in libdl before glibc 2.34.
+        if (!gw_elf_is(elf.path, "libc.so") && !gw_elf_is(elf.path, "libdl.so"))
+            continue;
+        read_dynamic(&elf, map->l_ld);
+        address = gw_elf_symbol(&elf, name);
+    }
+    __atomic_store_n(cache, address, __ATOMIC_RELAXED);
+    return address;
+}
+
+typedef int iterate_fn(int (*visit)(struct dl_phdr_info *info, size_t size, void *data), void *data);
+
+static iterate_fn *real_iterate(void)
+{
+    static void *cache;
+    void *found = from_libc(&cache, "dl_iterate_phdr");
+
+    return found ? (iterate_fn *)found : dl_iterate_phdr;
 }
 
 bool gw_elf_each(bool (*visit)(const struct gw_elf *elf, void *data), void *data)
 {
     struct each each = {.visit = visit, .data = data};
 
-    return dl_iterate_phdr(read_object, &each) != 0;
+    return real_iterate()(read_object, &each) != 0;
 }
 
 static void *fitting(const struct gw_elf *elf, uint32_t index, const char *name)
@@ -67,7 +126,7 @@ static void *fitting(const struct gw_elf *elf, uint32_t index, const char *name)
 
     if (symbol->st_shndx == SHN_UNDEF || symbol->st_value == 0 || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC)
         return NULL;
-    if (strcmp(elf->strings + symbol->st_name, name) != 0)
+    if (!gw_text_same(elf->strings + symbol->st_name, name))
         return NULL;
     if (versions && versions[index] & 0x8000) // a version kept for old programs only
         return NULL;
@@ -116,11 +175,9 @@ void *gw_elf_symbol(const struct gw_elf *elf, const char *name)
 
 bool gw_elf_is(const char *path, const char *stem)
 {
-    const char *slash = strrchr(path, '/');
-    const char *file = slash ? slash + 1 : path;
-    size_t length = strlen(stem);
+    const char *rest = gw_text_after(gw_text_file(path), stem);
 
-    return strncmp(file, stem, length) == 0 && (file[length] == '\0' || file[length] == '.');
+    return rest && (*rest == '\0' || *rest == '.');
 }
 
 const char *gw_elf_next_needed(const struct gw_elf *elf, const void **entry)
@@ -137,13 +194,11 @@ const char *gw_elf_next_needed(const struct gw_elf *elf, const void **entry)
 
 bool gw_elf_answers_to(const struct gw_elf *elf, const char *needed)
 {
-    const char *slash = strrchr(elf->path, '/');
-
-    if (strcmp(slash ? slash + 1 : elf->path, needed) == 0)
+    if (gw_text_same(gw_text_file(elf->path), needed))
         return true;
     for (const ElfW(Dyn) *dynamic = elf->dynamic; elf->strings && dynamic && dynamic->d_tag != DT_NULL; dynamic++)
         if (dynamic->d_tag == DT_SONAME)
-            return strcmp(elf->strings + dynamic->d_un.d_val, needed) == 0;
+            return gw_text_same(elf->strings + dynamic->d_un.d_val, needed);
     return false;
 }
 
@@ -158,38 +213,8 @@ unsigned long long gw_elf_unloads(void)
 {
     unsigned long long unloads = 0;
 
-    dl_iterate_phdr(read_unloads, &unloads);
+    real_iterate()(read_unloads, &unloads);
     return unloads;
-}
-
-struct libc_search {
-    const char *name;
-    void *found;
-};
-
-static bool visit_libc(const struct gw_elf *elf, void *data)
-{
-    struct libc_search *search = data;
-
-    // dlsym lived in libdl before glibc 2.34.
-    if (!gw_elf_is(elf->path, "libc.so") && !gw_elf_is(elf->path, "libdl.so"))
-        return false;
-    search->found = gw_elf_symbol(elf, search->name);
-    return search->found;
-}
-
-static void *from_libc(void **cache, const char *name)
-{
-    void *address = __atomic_load_n(cache, __ATOMIC_RELAXED);
-
-    if (!address) {
-        struct libc_search search = {.name = name};
-
-        gw_elf_each(visit_libc, &search);
-        address = search.found;
-        __atomic_store_n(cache, address, __ATOMIC_RELAXED);
-    }
-    return address;
 }
 
 void *gw_real_dlsym(void)

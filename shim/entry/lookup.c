@@ -2,7 +2,8 @@
 #include "shim/entry/shim.h"
 
 #include <dlfcn.h>
-#include <string.h>
+
+#include "shim/api/text.h"
 
 // What the assembly in dlsym.S does with a call: jump to `jump` with the program's arguments and return address intact,
 // so that the real function sees the program as its caller, or return `value`.
@@ -81,11 +82,8 @@ struct gw_dlsym_route gw_route_dlvsym(void *handle, const char *name, const char
 struct gw_dlsym_route gw_route_dlopen(const char *path, int mode, const void *caller)
 {
     (void)caller;
-    if (path && mode & RTLD_DEEPBIND) {
-        const char *slash = strrchr(path, '/');
-
-        gw_note_passed(slash ? slash + 1 : path, GW_NOTE_DEEP_BINDING);
-    }
+    if (path && mode & RTLD_DEEPBIND)
+        gw_note_passed(gw_text_file(path), GW_NOTE_DEEP_BINDING);
     return (struct gw_dlsym_route){.jump = gw_next_dlopen()};
 }
 

@@ -19,7 +19,7 @@ void gw_note_passed(const char *name, unsigned version)
     uint32_t count = __atomic_load_n(&gw_notes.passed_count, __ATOMIC_RELAXED);
 
     for (uint32_t i = 0; i < count && i < room; i++)
-        if (gw_notes.passed[i].version == version &&
+        if (__atomic_load_n(&gw_notes.passed[i].written, __ATOMIC_ACQUIRE) && gw_notes.passed[i].version == version &&
             strncmp(gw_notes.passed[i].name, name, sizeof(gw_notes.passed[i].name) - 1) == 0)
             return;
 
@@ -27,9 +27,9 @@ void gw_note_passed(const char *name, unsigned version)
 
     if (index >= room)
         return;
-    // A reader may see the name half written; it is only shown to a person.
     strncpy(gw_notes.passed[index].name, name, sizeof(gw_notes.passed[index].name) - 1);
     gw_notes.passed[index].version = version;
+    __atomic_store_n(&gw_notes.passed[index].written, 1, __ATOMIC_RELEASE);
     __atomic_fetch_add(&gw_notes.changes, 1, __ATOMIC_RELEASE);
 }
 

@@ -11,6 +11,7 @@
 #include "shim/entry/shim.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #define LANES 8u
 #define CALLERS_MAX 64u
@@ -24,7 +25,8 @@ struct range {
 static void *cache[LANES][GW_FUNCTION_COUNT];
 static struct range lanes[LANES];         // the library of each lane but 0; low 0: free
 static struct range sources[SOURCES_MAX]; // objects that addresses in the cache lie in
-static bool changing;                     // lanes, sources or callers: whoever meets it does without the cache
+static bool unloaded;                     // libraries were, and what is known of them is not forgotten yet
+static int changing; // lanes, sources or callers: the process that does, or 0. Whoever meets it does without the cache.
 
 // Callers of the runtime and of NCCL. First page of the object, its length in pages, its lane; 0: free.
 static uint64_t callers[GW_API_COUNT][CALLERS_MAX];
@@ -48,14 +50,24 @@ static bool is_shim(const struct gw_elf *elf)
     return (uintptr_t)cache >= elf->low && (uintptr_t)cache < elf->high;
 }
 
+static void forget_if_asked(void);
+
+// A process that changed them when it was forked does not go on in the child.
 static bool begin_change(void)
 {
-    return !__atomic_exchange_n(&changing, true, __ATOMIC_ACQUIRE);
+    int process = getpid(), holder = 0;
+
+    while (!__atomic_compare_exchange_n(&changing, &holder, process, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        if (holder == process)
+            return false;
+    return true;
 }
 
 static void end_change(void)
 {
-    __atomic_store_n(&changing, false, __ATOMIC_RELEASE);
+    __atomic_store_n(&changing, 0, __ATOMIC_SEQ_CST);
+    if (__builtin_expect(__atomic_load_n(&unloaded, __ATOMIC_SEQ_CST), 0))
+        forget_if_asked();
 }
 
 struct interposer_search {
@@ -322,11 +334,8 @@ static bool is_loaded(struct range range)
     return place.found && place.elf.low == range.low && place.elf.high == range.high;
 }
 
-void gw_forget_unloaded(void)
+static void forget_unloaded(void)
 {
-    // Whoever changes holds on for a moment only, unless a fork left it behind; then this is a child.
-    for (unsigned tries = 0; !begin_change() && tries < 100000; tries++)
-        ;
     for (unsigned api = 0; api < GW_API_COUNT; api++)
         for (unsigned i = 0; i < CALLERS_MAX; i++)
             __atomic_store_n(&callers[api][i], 0, __ATOMIC_RELEASE);
@@ -347,7 +356,23 @@ void gw_forget_unloaded(void)
             memset(cache[lane], 0, sizeof(cache[lane]));
             lanes[lane] = (struct range){0};
         }
-    end_change();
+}
+
+static void forget_if_asked(void)
+{
+    while (__atomic_load_n(&unloaded, __ATOMIC_SEQ_CST) && begin_change()) {
+        if (__atomic_exchange_n(&unloaded, false, __ATOMIC_SEQ_CST))
+            forget_unloaded();
+        __atomic_store_n(&changing, 0, __ATOMIC_SEQ_CST);
+    }
+}
+
+// Waits for nobody: whoever changes may wait for the loader's lock, which a destructor that closes a library holds. It
+// is asked to do this, too, when it is done.
+void gw_forget_unloaded(void)
+{
+    __atomic_store_n(&unloaded, true, __ATOMIC_SEQ_CST);
+    forget_if_asked();
 }
 
 bool gw_address_is_api(const void *address)

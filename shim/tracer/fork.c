@@ -19,9 +19,14 @@ enum { AWAKE, DORMANT, WAKING };
 
 static int state = AWAKE;
 
+bool gw_fork_is_awake(void)
+{
+    return __atomic_load_n(&state, __ATOMIC_ACQUIRE) == AWAKE;
+}
+
 static void before(void)
 {
-    if (state != AWAKE)
+    if (!gw_fork_is_awake())
         return;
     lttng_ust_before_fork(&gw_tracer.host->thread()->fork_signals);
     lttng_ust_lock_fd_tracker(); // the child closes descriptors, too
@@ -85,11 +90,6 @@ static void after_in_child(void)
     errno = saved_errno;
 }
 
-bool gw_fork_is_awake(void)
-{
-    return __atomic_load_n(&state, __ATOMIC_ACQUIRE) == AWAKE;
-}
-
 bool gw_fork_wake(void)
 {
     int expected = DORMANT;
@@ -109,6 +109,7 @@ bool gw_fork_wake(void)
 
 void gw_fork_init(void)
 {
+    __atomic_store_n(&state, AWAKE, __ATOMIC_RELEASE);
     // Handlers run for fork, not for vfork or posix_spawn, whose children share the parent's memory until they exec.
     pthread_atfork(before, after_in_parent, after_in_child);
 }

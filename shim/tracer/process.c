@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shim/api/text.h"
 #include "shim/tracer/events.h"
 #include "shim/tracer/tracer.h"
 
@@ -87,7 +88,7 @@ void gw_process_enter(void)
     say_of_nvtx();
 }
 
-static bool is_new_library(const char *path)
+__attribute__((no_sanitize("thread"))) static bool is_new_library(const char *path)
 {
     uint64_t hash = 14695981039346656037u; // FNV-1a
 
@@ -102,17 +103,34 @@ static bool is_new_library(const char *path)
     return true;
 }
 
-static int visit_library(struct dl_phdr_info *info, size_t size, void *data)
+#define PATH_KEPT 1024u
+
+// Copies the path of a library that was not seen before. Not for ThreadSanitizer: the loader's lock, which is held, is
+// unknown to it.
+__attribute__((no_sanitize("thread"))) static int visit_library(struct dl_phdr_info *info, size_t size, void *data)
 {
     const char *path = info->dlpi_name ? info->dlpi_name : "";
-    const char *slash = strrchr(path, '/');
-    const char *file = slash ? slash + 1 : path;
+    char *kept = data;
 
-    (void)size, (void)data;
+    (void)size;
     for (unsigned i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
-        if (strncmp(file, libraries[i], strlen(libraries[i])) == 0 && is_new_library(path))
-            gw_coverage(GW_COVERAGE_LIBRARY, file, path);
+        if (gw_text_after(gw_text_file(path), libraries[i]) && is_new_library(path)) {
+            size_t at = 0;
+
+            for (; path[at] && at + 1 < PATH_KEPT; at++)
+                kept[at] = path[at];
+            kept[at] = '\0';
+            return 1;
+        }
     return 0;
+}
+
+static void say_libraries(void)
+{
+    char path[PATH_KEPT];
+
+    while (dl_iterate_phdr(visit_library, path))
+        gw_coverage(GW_COVERAGE_LIBRARY, gw_text_file(path), path);
 }
 
 void gw_process_notes(struct gw_thread *thread)
@@ -126,16 +144,19 @@ void gw_process_notes(struct gw_thread *thread)
     if (pthread_mutex_trylock(&lock) != 0)
         return;
     thread->notes_seen = changes;
-    dl_iterate_phdr(visit_library, NULL);
+    say_libraries();
+    uint32_t routes = __atomic_load_n(&notes->routes, __ATOMIC_RELAXED);
     for (unsigned bit = 0; bit < 3 * GW_API_COUNT; bit++)
-        if (notes->routes >> bit & 1 && !(routes_seen >> bit & 1)) {
+        if (routes >> bit & 1 && !(routes_seen >> bit & 1)) {
             routes_seen |= 1u << bit;
             gw_coverage(GW_COVERAGE_ROUTE, apis[bit / 3], roads[bit % 3]);
         }
-    uint32_t passed = notes->passed_count < 64 ? notes->passed_count : 64;
-    for (; passed_seen < passed; passed_seen++) {
+    uint32_t passed = __atomic_load_n(&notes->passed_count, __ATOMIC_RELAXED);
+    for (; passed_seen < passed && passed_seen < 64; passed_seen++) {
         char version[32];
 
+        if (!__atomic_load_n(&notes->passed[passed_seen].written, __ATOMIC_ACQUIRE))
+            break;
         if (notes->passed[passed_seen].version == GW_NOTE_SECOND_LIBRARY)
             snprintf(version, sizeof(version), "in a second library");
         else

@@ -118,7 +118,7 @@ static inline void begin_call_id(struct gw_thread *thread)
     thread->call = GW_CALL_ID(thread->tid, ++thread->sequence);
     thread->typed = 0;
     thread->op_index = 0;
-    if (__builtin_expect(thread->notes_seen != gw_tracer.host->notes->changes, 0))
+    if (__builtin_expect(thread->notes_seen != __atomic_load_n(&gw_tracer.host->notes->changes, __ATOMIC_RELAXED), 0))
         gw_process_notes(thread);
 }
 

@@ -1,11 +1,17 @@
-// Many threads that look up, open, close, fork and call at once for a while: nothing may fail, hang or be lost.
+/*
+ * stress [opened]: many threads that look up, open, close, fork and call at once for a while: nothing may fail, hang or
+ * be lost. `opened`: the libraries stay open, because ThreadSanitizer's own dlopen and dlclose block each other for
+ * ever.
+ */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,25 +19,31 @@
 #define ROUNDS 40
 
 static atomic_int opens, lookups, forks, calls, failures;
+static void *kept[2]; // the libraries, where they stay open
+static bool keep;
+
+static const char *const libraries[] = {"libcudart.so.12", "libcudart.so.13"};
 
 static void look_up(const char *library)
 {
-    void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    void *handle = keep ? kept[library == libraries[1]] : dlopen(library, RTLD_NOW | RTLD_LOCAL);
     int (*version)(int *) = handle ? (int (*)(int *))dlsym(handle, "cudaRuntimeGetVersion") : NULL;
     int value = 0;
 
     failures += !version || version(&value) != 0 || value == 0;
     lookups += dlsym(RTLD_DEFAULT, "no_such_function") == NULL;
-    opens += handle && dlclose(handle) == 0;
+    opens += handle && (keep || dlclose(handle) == 0);
 }
 
 static void call(void *runtime)
 {
     int (*allocate)(void **, size_t) = (int (*)(void **, size_t))dlsym(runtime, "cudaMalloc");
     int (*release)(void *) = (int (*)(void *))dlsym(runtime, "cudaFree");
+    int (*set)(void *, int, size_t) = (int (*)(void *, int, size_t))dlsym(runtime, "cudaMemset");
     void *memory = NULL;
 
-    failures += !allocate || !release || allocate(&memory, 256) != 0 || release(memory) != 0;
+    failures += !allocate || !release || !set || allocate(&memory, 256) != 0 || set(memory, 0, 256) != 0 ||
+                release(memory) != 0;
     calls++;
 }
 
@@ -52,15 +64,15 @@ static void make_child(void)
 
 static void *work(void *number)
 {
-    void *runtime = dlopen("libcudart.so.13", RTLD_NOW | RTLD_LOCAL);
+    void *runtime = keep ? kept[1] : dlopen(libraries[1], RTLD_NOW | RTLD_LOCAL);
 
     for (int i = 0; runtime && i < ROUNDS; i++) {
         switch (((intptr_t)number + i) % 4) {
         case 0:
-            look_up("libcudart.so.12");
+            look_up(libraries[0]);
             break;
         case 1:
-            look_up("libcudart.so.13");
+            look_up(libraries[1]);
             break;
         case 2:
             call(runtime);
@@ -73,10 +85,13 @@ static void *work(void *number)
     return NULL;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     pthread_t threads[THREADS];
 
+    keep = argc == 2 && strcmp(argv[1], "opened") == 0;
+    for (int i = 0; i < 2 && keep; i++)
+        kept[i] = dlopen(libraries[i], RTLD_NOW | RTLD_LOCAL);
     for (intptr_t i = 0; i < THREADS; i++)
         if (pthread_create(&threads[i], NULL, work, (void *)i) != 0)
             return 1;
