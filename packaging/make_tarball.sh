@@ -48,8 +48,9 @@ for file in "${copied[@]}"; do
 done
 
 find "$root" -type f \( -name '*.so*' -o -perm -u+x \) -exec strip --strip-unneeded {} + 2>/dev/null || true
+find "$runtime" -type f -name '*.so*' -exec "$here/allow_older_glibc.py" {} +
 find "$root" -type f \( -name '*.so*' -o -perm -u+x \) -exec objdump -T {} + 2>/dev/null |
-  grep -oE 'GLIBC_[0-9.]+' | sort -uV | tail -n 1 | sed 's/GLIBC_//' >"$root/share/doc/gpuwitness/oldest-glibc"
+  grep -v arc4random | grep -oE 'GLIBC_[0-9.]+' | sort -uV | tail -n 1 | sed 's/GLIBC_//' >"$root/share/doc/gpuwitness/oldest-glibc"
 tar -C "$work" --owner=0 --group=0 --numeric-owner --sort=name -czf "$output.part" "$name"
 mv "$output.part" "$output"
 echo "$output: $(du -h "$output" | cut -f1), glibc $(cat "$root/share/doc/gpuwitness/oldest-glibc") or newer"
