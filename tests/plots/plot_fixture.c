@@ -213,7 +213,9 @@ void plot_fixture_crowded(struct plot_fixture *fixture)
             uint32_t call = gw_fixture_call(made, thread, "cudaLaunchKernel", begin_ns, begin_ns + 30000, 1);
             uint32_t op =
                 gw_fixture_op(made, call, stream, GW_OP_KERNEL, begin_ns + 40000, begin_ns + 40000 + 9000 * (i + 1));
-            snprintf(name, sizeof(name), "ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_32x5_tn_variant_%u",
+            snprintf(name, sizeof(name),
+                     k % 5 ? "ampere_fp16_s16816gemm_fp16_128x128_ldg8_f2f_stages_32x5_tn_variant_%u"
+                           : "größe_µ_矩陣_матрица_\xff_variant_%u",
                      (i + k) % 16);
             gw_fixture_op_name(made, op, name);
         }

@@ -27,7 +27,8 @@ void plot_fixture_empty(struct plot_fixture *fixture);
 /* GPU timing was off: operations have no times; nothing repeats. */
 void plot_fixture_untimed(struct plot_fixture *fixture);
 
-/* More threads and streams than a picture holds, long names, no steps. */
+/* More threads and streams than a picture holds, long names of several scripts and of bytes that are no text, no steps.
+ */
 void plot_fixture_crowded(struct plot_fixture *fixture);
 
 /* Ranks, each a device of one process, that all-reduce in every step while they compute; rank 2 comes last to each. A

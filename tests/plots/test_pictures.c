@@ -96,20 +96,19 @@ static void assert_begins(const char *path, const char *head)
 
 static void draws_vectors(void **state)
 {
+    static const char *const heads[] = {[GW_PLOT_SVG] = "<?xml", [GW_PLOT_PDF] = "%PDF-"};
     struct gw_plot_options options = gw_plot_default_options();
     struct plot_fixture fixture;
     char path[512];
     (void)state;
 
-    plot_fixture_training(&fixture, 10);
-    options.format = GW_PLOT_SVG;
-    snprintf(path, sizeof(path), "%s/timeline.svg", directory);
-    assert_int_equal(gw_plot_write(gw_plot_find("timeline"), &fixture.source, &options, path), 0);
-    assert_begins(path, "<?xml");
-    options.format = GW_PLOT_PDF;
-    snprintf(path, sizeof(path), "%s/timeline.pdf", directory);
-    assert_int_equal(gw_plot_write(gw_plot_find("timeline"), &fixture.source, &options, path), 0);
-    assert_begins(path, "%PDF-");
+    plot_fixture_pair(&fixture);
+    for (options.format = GW_PLOT_SVG; options.format <= GW_PLOT_PDF; options.format++)
+        for (size_t i = 0; i < gw_plots_count; i++) {
+            snprintf(path, sizeof(path), "%s/%s.%s", directory, gw_plots[i].name, gw_plot_extension(options.format));
+            assert_int_equal(gw_plot_write(&gw_plots[i], &fixture.source, &options, path), 0);
+            assert_begins(path, heads[options.format]);
+        }
     plot_fixture_destroy(&fixture);
 }
 
