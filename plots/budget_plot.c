@@ -192,7 +192,7 @@ void gw_layout_budget(struct gw_page *page)
 
     if (error) {
         page->scene->error = error;
-        return;
+        goto end;
     }
     if (data.median_number != GW_NONE && data.median.total_ns > 0.0)
         gw_page_describe_step(data.median.total_ns, data.median.ns[GW_CLASS_COMPUTE],
@@ -201,7 +201,7 @@ void gw_layout_budget(struct gw_page *page)
     if (data.rows_count == 0) {
         y = gw_page_empty(page, y, "No repeating step was found in this run, so there is no time per step to divide.");
         gw_page_finish(page, y, NULL);
-        return;
+        goto end;
     }
     {
         double w = page->options->width - 2.0 * GW_PAGE_MARGIN;
@@ -220,5 +220,6 @@ void gw_layout_budget(struct gw_page *page)
     }
     write_note(&data, cut, longest, note, sizeof(note));
     gw_page_finish(page, y + 26.0 + CHART_HEIGHT + 44.0, note);
+end:
     gw_budget_data_clear(&data);
 }
