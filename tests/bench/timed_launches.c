@@ -1,6 +1,8 @@
-// timed-launches [activity|callback|external]: launches kernels on the simulated GPU as fast as it can, a round being
-// waited for, and prints nanoseconds a launch. With an argument it uses CUPTI itself, to compare two ways from a record
-// to its call: a callback at the call's entry, or an external correlation id round the call. Run by timing.sh.
+// timed-launches [short|memory|activity|callback|external]: launches kernels on the simulated GPU as fast as it can, a
+// round being waited for, and prints nanoseconds a launch. activity, callback, external: it uses CUPTI itself, to
+// compare two ways from a record to its call: a callback at the call's entry, or an external correlation id round the
+// call. short: fewer launches. memory: five million, and prints the process's memory in kB after each million. Run by
+// timing.sh.
 #include <cupti.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -73,11 +75,45 @@ static CUresult launch(CUfunction function, int external, uint64_t id)
     return error;
 }
 
+static unsigned long resident_kb(void)
+{
+    unsigned long kb = 0;
+    char line[256];
+    FILE *file = fopen("/proc/self/status", "re");
+
+    while (file && fgets(line, sizeof(line), file))
+        if (sscanf(line, "VmRSS: %lu", &kb) == 1)
+            break;
+    if (file)
+        fclose(file);
+    return kb;
+}
+
+// Returns 0, or what a call of CUDA returned.
+static CUresult watch_memory(CUfunction function)
+{
+    const unsigned millions = 5, calls = 1000000, together = 5000;
+
+    for (unsigned million = 0; million < millions; million++) {
+        for (unsigned i = 0; i < calls; i++) {
+            CUresult error = launch(function, 0, i);
+
+            error = error || i % together ? error : cuCtxSynchronize();
+            if (error)
+                return error;
+        }
+        printf("%lu ", resident_kb());
+    }
+    puts("");
+    return CUDA_SUCCESS;
+}
+
 int main(int argc, char **argv)
 {
     // PTX, for the simulated GPU, which reads names only, as for a real one.
     static const char image[] = ".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry empty()\n{\nret;\n}\n";
-    const unsigned rounds = 20, calls = 5000;
+    const int is_short = argc > 1 && strcmp(argv[1], "short") == 0;
+    const unsigned rounds = is_short ? 2 : 20, calls = 5000;
     const int external = argc > 1 && strcmp(argv[1], "external") == 0;
     CUcontext context;
     CUmodule module;
@@ -87,7 +123,9 @@ int main(int argc, char **argv)
     if (cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxSetCurrent(context) ||
         cuModuleLoadData(&module, image) || cuModuleGetFunction(&function, module, "empty"))
         return 1;
-    if (argc > 1 && start(argv[1]))
+    if (argc > 1 && strcmp(argv[1], "memory") == 0)
+        return watch_memory(function) != CUDA_SUCCESS;
+    if (argc > 1 && !is_short && start(argv[1]))
         return 1;
     for (unsigned round = 0; round < rounds; round++) {
         double begin = now_ns();
@@ -101,7 +139,7 @@ int main(int argc, char **argv)
         if (cuCtxSynchronize())
             return 1;
     }
-    if (argc > 1 && cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED))
+    if (argc > 1 && !is_short && cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED))
         return 1;
     printf("%.1f %.2f\n", best, (double)records / (rounds * calls));
     return 0;
