@@ -19,7 +19,7 @@ struct lane {
     bool begun;     /* the node there has begun; it is held up by other ranks */
     bool forced;    /* what it waits for waits for it: it goes on as measured */
     uint64_t begin_ns, busy_before_ns;
-    uint64_t busy_ns, end_ns; /* of all work and calls of the lane so far */
+    uint64_t busy_ns, end_ns; /* of all work, and of all calls that enqueue or await some, of the lane so far */
 };
 
 /* The replayed run so far; all times are the replay's own. */
@@ -242,13 +242,14 @@ static uint64_t node_begin(const struct state *now, uint32_t index)
     const struct gw_replay_node *node = &now->replay->nodes[index];
     const struct gw_host_time time = host_time(now, index);
     uint8_t edit = call_edit(now, node);
+    bool is_handed = node->handed_by != GW_NONE && now->node_end[node->handed_by];
     if (!now->thread_seen[node->thread])
-        return node->begin_ns;
+        return is_handed ? now->node_end[node->handed_by] + node->handed_ns : node->begin_ns;
     uint64_t think = edit & GW_EDIT_NO_THINK ? 0 : time.think_ns;
     uint64_t begin = now->thread_end[node->thread] + think;
     if (edit & GW_EDIT_NO_BLOCK)
         return begin;
-    if (node->handed_by == GW_NONE || !now->node_end[node->handed_by])
+    if (!is_handed)
         return begin + time.blocked_ns;
     return max_u64(begin, now->node_end[node->handed_by] + node->handed_ns);
 }
@@ -290,7 +291,9 @@ static bool run_node(struct state *now, struct lane *lane, uint32_t index)
     now->node_end[index] = end;
     now->thread_end[node->thread] = end;
     now->thread_seen[node->thread] = true;
-    lane->end_ns = max_u64(lane->end_ns, end);
+    /* Threads that only look at the GPU now and then, as XLA's do, do not prolong a step. */
+    if (node->op_count || node->wait != GW_WAIT_FOR_NOTHING)
+        lane->end_ns = max_u64(lane->end_ns, end);
     lane->begun = lane->forced = false;
     lane->at++;
     return true;

@@ -11,15 +11,18 @@
 #define WAIT_TOLERANCE_NS 20000u
 /* Threads that hand work to each other sleep longer than this. */
 #define HANDOVER_LEAST_NS 20000u
+/* A call that ended longer ago, and longer ago than this part of the sleep, did not end it. */
+#define HANDOVER_MOST_NS 2000000u
+#define HANDOVER_MOST_PART 8u
 
 /* The state of the measured run while nodes are made in order: when each stream's work ends, and so on. */
 struct measured {
     uint64_t *stream_end, *blocking_end, *engine_free;
     uint64_t *event_ns;
-    uint64_t *thread_end; /* end of the thread's latest call */
-    uint32_t *thread_node;
-    uint64_t *process_busy; /* end of the latest operation, by process */
-    uint32_t *legacy;       /* legacy stream of each device, or GW_NONE */
+    uint64_t *thread_end;                   /* end of the thread's latest call */
+    uint32_t *thread_node, *thread_earlier; /* the latest node of each thread, and the one before it */
+    uint64_t *process_busy;                 /* end of the latest operation, by process */
+    uint32_t *legacy;                       /* legacy stream of each device, or GW_NONE */
 };
 
 struct event_map {
@@ -276,17 +279,26 @@ static void find_handover(const struct builder *b, struct gw_replay_node *node)
 {
     const struct gw_model *model = b->model;
     uint64_t latest = b->now.thread_end[node->thread];
+    bool is_first = b->now.thread_node[node->thread] == GW_NONE; /* a thread that appears was started by another */
     node->handed_by = GW_NONE;
-    if (node->blocked_ns < HANDOVER_LEAST_NS || node->blocked_ns < node->think_ns)
+    if (!is_first && (node->blocked_ns < HANDOVER_LEAST_NS || node->blocked_ns < node->think_ns))
         return;
     for (uint32_t t = 0; t < model->threads_count; t++) {
-        if (t == node->thread || model->threads[t].process != model->threads[node->thread].process ||
-            b->now.thread_node[t] == GW_NONE || b->now.thread_end[t] > node->begin_ns || b->now.thread_end[t] <= latest)
+        uint32_t by = b->now.thread_node[t];
+        if (t == node->thread || model->threads[t].process != model->threads[node->thread].process || by == GW_NONE)
             continue;
-        latest = b->now.thread_end[t];
-        node->handed_by = b->now.thread_node[t];
+        if (b->now.thread_end[t] > node->begin_ns) /* in a call already: it handed over before that */
+            by = b->now.thread_earlier[t];
+        uint64_t end = by == GW_NONE ? 0 : model->calls[b->replay->nodes[by].call].end_ns;
+        if (end <= latest || end > node->begin_ns)
+            continue;
+        latest = end;
+        node->handed_by = by;
         node->handed_ns = node->begin_ns - latest;
     }
+    if (!is_first && node->handed_by != GW_NONE && node->handed_ns > HANDOVER_MOST_NS &&
+        node->handed_ns > node->blocked_ns / HANDOVER_MOST_PART)
+        node->handed_by = GW_NONE;
 }
 
 static int add_node(struct builder *b, uint32_t call_index)
@@ -316,6 +328,7 @@ static int add_node(struct builder *b, uint32_t call_index)
         return -ENOMEM;
     replay->node_of_call[call_index] = (uint32_t)replay->nodes_count;
     b->now.thread_end[call->thread] = max_u64(before, call->end_ns);
+    b->now.thread_earlier[call->thread] = b->now.thread_node[call->thread];
     b->now.thread_node[call->thread] = (uint32_t)replay->nodes_count;
     replay->nodes[replay->nodes_count++] = node;
     return 0;
@@ -445,6 +458,7 @@ static int allocate(struct builder *b)
     now->engine_free = calloc(2 * model->devices_count + 1, sizeof *now->engine_free);
     now->thread_end = calloc(model->threads_count + 1, sizeof *now->thread_end);
     now->thread_node = calloc(model->threads_count + 1, sizeof *now->thread_node);
+    now->thread_earlier = calloc(model->threads_count + 1, sizeof *now->thread_earlier);
     now->process_busy = calloc(model->processes_count + 1, sizeof *now->process_busy);
     now->legacy = calloc(model->devices_count + 1, sizeof *now->legacy);
     replay->node_of_call = malloc((model->calls_count + 1) * sizeof *replay->node_of_call);
@@ -452,11 +466,12 @@ static int allocate(struct builder *b)
     replay->stream_begin_ns = calloc(model->streams_count + 1, sizeof *replay->stream_begin_ns);
     replay->engine_serial = calloc(2 * model->devices_count + 1, sizeof *replay->engine_serial);
     if (!now->stream_end || !now->blocking_end || !now->engine_free || !now->thread_end || !now->thread_node ||
-        !now->process_busy || !now->legacy || !replay->node_of_call || !replay->step_nodes ||
+        !now->thread_earlier || !now->process_busy || !now->legacy || !replay->node_of_call || !replay->step_nodes ||
         !replay->stream_begin_ns || !replay->engine_serial)
         return -ENOMEM;
     memset(replay->node_of_call, 0xff, (model->calls_count + 1) * sizeof *replay->node_of_call);
     memset(now->thread_node, 0xff, (model->threads_count + 1) * sizeof *now->thread_node);
+    memset(now->thread_earlier, 0xff, (model->threads_count + 1) * sizeof *now->thread_earlier);
     memset(now->legacy, 0xff, (model->devices_count + 1) * sizeof *now->legacy);
     for (uint32_t s = 0; s < model->streams_count; s++) {
         if (model->streams[s].flags & GW_STREAM_LEGACY)
@@ -473,6 +488,7 @@ static void release(struct builder *b)
     free(b->now.event_ns);
     free(b->now.thread_end);
     free(b->now.thread_node);
+    free(b->now.thread_earlier);
     free(b->now.process_busy);
     free(b->now.legacy);
     free(b->events.keys);
