@@ -13,6 +13,17 @@ from harness import GPUWITNESS, PATIENCE_S, TICKER, Recorded, descendants, main,
 
 FLOOD = str(pathlib.Path(TICKER).with_name("gw_flood"))
 EXAMPLE = str(pathlib.Path(GPUWITNESS).parent.parent / "examples" / "train_loop")
+# Calls the runtime, then wants all the memory there is.
+HOG = """
+import ctypes
+runtime = ctypes.CDLL("libcudart.so.13")
+device = ctypes.c_int()
+for _ in range(1000):
+    runtime.cudaGetDevice(ctypes.byref(device))
+taken = []
+while True:
+    taken.append(bytearray(b"x") * (8 << 20))
+"""
 CLOCK_NANOSLEEP = {"230", "115"}  # on x86-64, on aarch64
 
 
@@ -80,7 +91,7 @@ class Overload(OnSimulatedGpu):
         """Events that are no calls, of as many processes and threads."""
         self.run_dir = self.base / "few"
         process = self.flood(processes_wanted, threads, 3)
-        self.assertEqual(self.finish(process, "\n\n\n\n\n"), (0, ""))
+        self.assertEqual(self.finish(process, "\n" * max(processes_wanted, 2)), (0, ""))
         events = self.recorded()
         self.assertEqual(events.count("call"), self.truth())
         self.run_dir = self.base / "run"
@@ -111,17 +122,19 @@ class Overload(OnSimulatedGpu):
         self.assertIn(f"{lost} events in", self.report_text())
 
     def test_many_processes_and_threads(self):
-        others = self.count_others(4, 4)
-        process = self.flood(4, 4, 5000)
-        self.assertEqual(self.finish(process, "\n\n\n\n"), (0, ""))
-        self.assertEqual(self.truth("cuDriverGetVersion"), 4 * (4 * 5000 + 1))
+        others = self.count_others(8, 8)
+        process = self.flood(8, 8, 2500)
+        self.assertEqual(self.finish(process, "\n" * 8), (0, ""))
+        self.assertEqual(self.truth("cuDriverGetVersion"), 8 * (8 * 2500 + 1))
         lost = self.info()["events_discarded"]
         self.assertEqual(len(self.recorded()) + lost, self.truth() + others)
         if lost == 0:
             by_thread = {}
             for call in self.calls():
+                if call["name"] != "cuDriverGetVersion":
+                    continue  # a library's own, of the simulated GPU's
                 by_thread.setdefault((call["process"], call["tid"]), []).append(call)
-            self.assertEqual(sorted(len(calls) for calls in by_thread.values()), [1] * 4 + [5000] * 16)
+            self.assertEqual(sorted(len(calls) for calls in by_thread.values()), [1] * 8 + [2500] * 64)
 
 
 class Deaths(OnSimulatedGpu):
@@ -171,8 +184,36 @@ class Deaths(OnSimulatedGpu):
     def test_abort(self):
         self.death(signal.SIGABRT)
 
-    def test_memory_ran_out(self):
+    def test_killed(self):
         self.death(signal.SIGKILL)
+
+    def memory_group(self, limit_bytes):
+        """A control group that holds so much memory; skips the test where none can be made."""
+        root = pathlib.Path("/sys/fs/cgroup")
+        old = (root / "memory").is_dir()
+        group = (root / "memory" if old else root) / f"gpuwitness-test-{os.getpid()}"
+        try:
+            group.mkdir()
+            self.addCleanup(lambda: wait_until(lambda: self.remove(group), "the control group is empty"))
+            (group / ("memory.limit_in_bytes" if old else "memory.max")).write_text(str(limit_bytes))
+        except OSError as error:
+            self.skipTest(f"no control group for memory can be made: {error}")
+        return group
+
+    @staticmethod
+    def remove(group):
+        with contextlib.suppress(OSError):
+            group.rmdir()
+        return not group.exists()
+
+    def test_memory_ran_out(self):
+        """The kernel kills the program, in the middle of what it does: all its calls are there."""
+        group = self.memory_group(256 << 20)
+        process = self.start_there("sh", "-c", f"echo $$ >{group}/cgroup.procs && exec python3 -c '{HOG}'")
+        status, err = self.finish(process)
+        self.assertEqual((status, err), (128 + signal.SIGKILL, ""))
+        self.assertEqual(self.info()["exit"]["how"], "signalled")
+        self.assertEqual(len([call for call in self.calls() if call["name"] == "cudaGetDevice"]), 1000)
 
     def test_session_daemon_killed(self):
         process = self.start_there("stdbuf", "-oL", EXAMPLE, "--steps", "300")
