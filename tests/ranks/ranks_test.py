@@ -55,6 +55,15 @@ class Ranks(unittest.TestCase):
             if rank not in fails:
                 self.assertEqual(process.returncode, 0, errors)
 
+    def launch_by(self, variables, ranks, program, run=None):
+        """One recorder for each rank, told by these variables."""
+        started = [subprocess.Popen(self.record(run or self.run_dir, *program), env={**os.environ, **variables(rank)},
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                   for rank in range(ranks)]
+        for process in started:
+            _, errors = process.communicate(timeout=PATIENCE_S)
+            self.assertEqual(process.returncode, 0, errors)
+
     def ranks_of(self, report):
         return sorted(process["rank"] for process in report["run"]["processes"] if process["rank"] is not None)
 
@@ -110,6 +119,37 @@ class Launched(Ranks):
         subprocess.run(self.record(self.run_dir, DDP_LOOP, "--ranks", 1, "--steps", 5), env={**environment, "RANK": "0"},
                        check=True, timeout=PATIENCE_S, stdout=subprocess.DEVNULL)
         self.assertEqual(self.report(self.run_dir)["run"]["problems"], ["rank 1 of 2 put no work on a GPU"])
+
+
+class Slurm(Ranks):
+    """Its variables only: there is no Slurm here."""
+
+    @staticmethod
+    def variables(tasks):
+        return lambda task: {"SLURM_JOB_ID": "77", "SLURM_STEP_ID": "0", "SLURM_PROCID": str(task),
+                             "SLURM_STEP_NUM_TASKS": str(tasks), "SLURM_NTASKS": str(tasks)}
+
+    def test_a_recorder_for_each_task(self):
+        self.launch_by(self.variables(3), 3, self.program())
+        report = self.report(self.run_dir)
+        self.assertEqual(self.ranks_of(report), [0, 1, 2])
+        self.assertEqual(report["run"]["ranks"], {"expected": 3, "missing": 0})
+
+    def test_a_recorder_for_each_node_with_ranks_below(self):
+        script = ('for LOCAL_RANK in 0 1; do RANK=$((2 * SLURM_PROCID + LOCAL_RANK)) WORLD_SIZE=4 "$@" & done; wait')
+        self.launch_by(self.variables(2), 2, ["sh", "-c", script, "sh", *self.program()])
+        self.assertEqual(len(list(self.run_dir.glob("rank-*"))), 2)
+        report = self.report(self.run_dir)
+        self.assertEqual(self.ranks_of(report), [0, 1, 2, 3])
+        self.assertEqual(report["run"]["ranks"], {"expected": 4, "missing": 0})
+        self.assertEqual(report["run"]["problems"], [])
+
+    def test_another_step_of_the_job_is_another_run(self):
+        self.launch_by(self.variables(2), 2, ["true"])
+        done = subprocess.run(self.record(self.run_dir, "true"), capture_output=True, text=True,
+                              env={**os.environ, **self.variables(2)(0), "SLURM_STEP_ID": "1"})
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("exists already", done.stderr)
 
 
 def can_be_another_host():
