@@ -33,8 +33,8 @@ fonts=/usr/share/fonts/truetype/dejavu
 for font in DejaVuSans DejaVuSans-Bold DejaVuSansMono; do take "$fonts/$font.ttf" "$runtime/fonts"; done
 cp "$here/fonts.conf" "$runtime/"
 
-# The libraries that all of these need. glibc has to be the system's: it belongs to the loader.
-mapfile -t binaries < <(find "$root" -type f \( -perm -u+x -o -name '*.so*' \) | sort)
+# The libraries that all of these need. glibc has to be the system's: it belongs to the loader; so has MPI: to the launcher.
+mapfile -t binaries < <(find "$root" -type f \( -perm -u+x -o -name '*.so*' \) ! -name 'libgpuwitness-mpi.so' | sort)
 ldd "${binaries[@]}" 2>/dev/null | grep -q 'not found' && die "$(ldd "${binaries[@]}" | grep 'not found' | head -n 1): not found"
 while read -r library; do take "$library" "$runtime"; done < <(
   ldd "${binaries[@]}" 2>/dev/null | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p' | sort -u | grep -v "^$root/" |

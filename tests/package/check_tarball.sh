@@ -19,7 +19,7 @@ root=$work/gpuwitness-test
 for name in lttng-sessiond lttng-consumerd lttng-crash liblttng-ust.so.1 libbabeltrace2.so.0 babeltrace2/babeltrace-plugin-ctf.so fonts.conf; do
   [ -s "$root/lib/gpuwitness/runtime/$name" ] || { echo "FAULT: $name is not in it"; exit 1; }
 done
-for name in libc.so.6 libcuda.so.1 libnccl.so.2; do
+for name in libc.so.6 libcuda.so.1 libnccl.so.2 libmpi.so.40; do
   [ ! -e "$root/lib/gpuwitness/runtime/$name" ] || { echo "FAULT: $name is in it"; exit 1; }
 done
 [ -s "$root/share/doc/gpuwitness/licences/lttng-tools" ] || { echo "FAULT: no licence of lttng-tools"; exit 1; }
