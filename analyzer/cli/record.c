@@ -159,6 +159,8 @@ static int write_start(struct recording *recording)
         .gpu_timing = recording->options.gpu_timing,
         .timed_ns = recording->options.timed_ns,
         .timing_period_ns = recording->options.timing_period_ns,
+        .clock_offset_ns = recording->options.clock_offset_ns,
+        .clock_ppm = recording->options.clock_ppm,
         .hash = recording->options.hash,
         .simulated = recording->options.simulated,
         .simgpu_config = recording->simgpu_config,

@@ -8,6 +8,7 @@
 #define ROTATE_LEAST_NS 1000000000
 #define WINDOW_LEAST_NS 10000000 /* switching CUPTI on and off takes some */
 #define ROTATE_LEAST_BYTES (1 << 20)
+#define CLOCK_OFFSET_MOST_NS 3600000000000
 
 enum {
     KEY_SIMGPU = 1000,
@@ -20,7 +21,8 @@ enum {
     KEY_ATTACH,
     KEY_FLIGHT,
     KEY_ROTATE,
-    KEY_KEEP
+    KEY_KEEP,
+    KEY_CLOCK_OFFSET
 };
 
 static const struct argp_option options[] = {
@@ -52,6 +54,11 @@ static const struct argp_option options[] = {
      "or h).",
      0},
     {"keep", KEY_KEEP, "N", 0, "With --rotate: keep the last N chunks and the current one only. Default: all.", 0},
+    {"clock-offset", KEY_CLOCK_OFFSET, "NS[,PPM]", 0,
+     "For tests of runs on several hosts: let this recording look like one on a host whose clock is NS ahead and goes "
+     "PPM "
+     "millionths faster.",
+     0},
     {"quiet", 'q', NULL, 0, "Say nothing when all went well.", 0},
     {0},
 };
@@ -120,6 +127,20 @@ static error_t take_rotation(const struct argp_state *state, const char *value, 
     return gw_usage_error(state, "--rotate: '%s' is no size of 1M or more and no time of 1s or more", value);
 }
 
+static error_t take_clock_offset(const struct argp_state *state, const char *value, struct gw_record_options *result)
+{
+    char *end;
+    long long ns = strtoll(value, &end, 10);
+    double ppm = *end == ',' ? strtod(end + 1, &end) : 0;
+    if (end == value || *end != '\0' || ns > CLOCK_OFFSET_MOST_NS || ns < -CLOCK_OFFSET_MOST_NS || !(ppm <= 1000) ||
+        !(ppm >= -1000))
+        return gw_usage_error(
+            state, "--clock-offset: '%s' is not NS[,PPM] within an hour and 1000 ppm, such as 5000000,20", value);
+    result->clock_offset_ns = ns;
+    result->clock_ppm = ppm;
+    return 0;
+}
+
 static error_t take_count(const struct argp_state *state, const char *value, unsigned *ret_count)
 {
     char *end;
@@ -185,6 +206,8 @@ static error_t take_option(int key, char *value, struct argp_state *state)
         return take_time(state, "duration", value, &result->schedule.duration_ns);
     case KEY_ROTATE:
         return take_rotation(state, value, result);
+    case KEY_CLOCK_OFFSET:
+        return take_clock_offset(state, value, result);
     case KEY_KEEP:
         return take_count(state, value, &result->keep);
     case KEY_FLIGHT:

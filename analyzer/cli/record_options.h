@@ -12,6 +12,8 @@ struct gw_record_options {
     bool simulated, quiet;
     const char *simgpu_config;          /* NULL: none */
     const char *gpu_timing;             /* "auto", "cupti", "events" or "off" */
+    int64_t clock_offset_ns;            /* for tests: all times are shifted by that, … */
+    double clock_ppm;                   /* … and go so much faster */
     int64_t timed_ns, timing_period_ns; /* the GPU's times are taken in the first part of each period; 0: always */
     const char *hash;                   /* "off", "sample" or "full" */
     uint64_t buffer_bytes;              /* 0: the default */

@@ -404,6 +404,8 @@ int gw_redact_model(struct gw_model *model, struct gw_redactor *self)
         status = learn_user_of(self, model->processes[i].exe);
     for (size_t i = 0; i < model->recordings_count && !status; i++)
         status = gw_redact_field(self, GW_PRIVATE_HOST, &model->recordings[i].host);
+    for (size_t i = 0; i < model->clocks_count && !status; i++)
+        status = gw_redact_field(self, GW_PRIVATE_HOST, &model->clocks[i].host);
     for (size_t i = 0; i < model->recordings_count && !status; i++)
         status = gw_redact_field(self, GW_PRIVATE_TEXT, &model->recordings[i].name);
     status = status ? status : redact_run(self, &model->run);

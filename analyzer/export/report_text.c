@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/export/report_comm.h"
 #include "analyzer/export/report_facts.h"
 #include "analyzer/export/report_words.h"
 #include "analyzer/model/causality.h"
@@ -575,6 +576,8 @@ int gw_report_text(const struct gw_report *report, const struct gw_report_text_o
         }
         if (report->model->calls_count)
             print_verdicts(&text);
+        if ((ret = gw_report_comm_text(report->model, &text.page)) < 0)
+            return ret;
         print_run(&text);
     }
     if (fflush(out) == EOF || ferror(out))

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyzer/model/builder.h"
+#include "analyzer/model/clocks.h"
 #include "analyzer/model/import/import.h"
 #include "analyzer/model/perturbation.h"
 #include "analyzer/model/recordings.h"
@@ -237,6 +238,39 @@ int gw_model_build(const char *run_path, const struct gw_model_options *options,
     return status;
 }
 
+/* Where there are several clocks, a first model tells how they go. */
+static int build_aligned(const char *path, struct gw_recordings *recordings, struct gw_model **ret_model,
+                         struct gw_error *error)
+{
+    struct gw_clock *clocks = NULL;
+    uint32_t *of_input = NULL;
+    size_t count = 0;
+    struct gw_model *model = NULL;
+    int status = gw_clocks_list(recordings->inputs, recordings->inputs_count, &clocks, &count, &of_input);
+    if (!status && count > 1) {
+        status = build(path, recordings->inputs, recordings->inputs_count, &model, error);
+        status = status ? status : gw_clocks_fit(model, of_input, clocks, count);
+        gw_model_destroy(model);
+        model = NULL;
+        if (!status) {
+            gw_clocks_apply(recordings, of_input, clocks);
+        }
+    }
+    status = status ? status : build(path, recordings->inputs, recordings->inputs_count, &model, error);
+    status = status ? status : gw_clocks_check(model, of_input, clocks, count);
+    if (status) {
+        gw_clocks_free(clocks, count);
+        gw_model_destroy(model);
+    } else {
+        model->clocks = clocks;
+        model->clocks_count = count;
+        *ret_model = model;
+    }
+    free(of_input);
+    return status == -ENOMEM ? gw_error_set(error, status, "%s: no memory to build the model of the run", path)
+                             : status;
+}
+
 int gw_model_build_from_recordings(const char *path, struct gw_recordings *recordings,
                                    const struct gw_model_options *options, struct gw_model **ret_model,
                                    struct gw_error *error)
@@ -244,7 +278,7 @@ int gw_model_build_from_recordings(const char *path, struct gw_recordings *recor
     struct gw_model *model = NULL;
     int status = gw_recordings_arrange(recordings, options ? options->rank_bytes : 0, error);
     if (!status) {
-        status = build(path, recordings->inputs, recordings->inputs_count, &model, error);
+        status = build_aligned(path, recordings, &model, error);
     }
     for (char **problem = recordings->problems; problem && *problem && !status; problem++) {
         status = gw_add_problem(&model->run, *problem);

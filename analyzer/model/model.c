@@ -19,6 +19,11 @@ void gw_model_destroy(struct gw_model *model)
         free(model->recordings[i].name);
         free(model->recordings[i].host);
     }
+    for (size_t i = 0; i < model->clocks_count; i++) {
+        free(model->clocks[i].host);
+        free(model->clocks[i].boot_id);
+    }
+    free(model->clocks);
     for (size_t i = 0; i < model->processes_count; i++) {
         free(model->processes[i].exe);
         free(model->processes[i].command);

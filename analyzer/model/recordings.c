@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "analyzer/model/builder.h"
+#include "analyzer/read/clock_shift.h"
 #include "analyzer/read/summary.h"
 #include "analyzer/session/recover.h"
 
@@ -85,6 +86,9 @@ static int read_directory(struct gw_recordings *recordings, const char *path, co
     int status = read_run_file(path, &run, error);
     if (!status) {
         status = gw_records_read(run->trace_path, progress, &records, error);
+    }
+    if (!status && (run->test_shift.offset_ns || run->test_shift.ppm != 0)) {
+        gw_records_shift(records, &run->test_shift);
     }
     if (!status && records->trace_count == 0 && run->trace_bytes) {
         status = gw_error_set(error, -ENODATA,

@@ -26,13 +26,20 @@ struct gw_run_window {
     uint64_t begin_ns, end_ns;
 };
 
+/* A clock against another, see clock_shift.h. */
+struct gw_clock_shift {
+    int64_t offset_ns;
+    double ppm;
+    uint64_t about_ns;
+};
+
 /* What run.json and functions.txt say. Strings are owned; NULL when absent. */
 struct gw_run_file {
     char *path;      /* the directory that holds run.json, or the name it had when it was summed up */
     char *text;      /* run.json itself */
     char **command;  /* NULL-terminated, never NULL */
     char **problems; /* lines in which the recorder said what went wrong, likewise */
-    char *host, *device, *gpu_timing, *trace_path;
+    char *host, *boot_id, *device, *gpu_timing, *trace_path;
     char *versions_json, *environment_json;
     int exit_status, exit_signal; /* of the program; the signal is 0 when it exited */
     uint32_t rank, ranks; /* of the recorder among those of its job, by the launcher's variables; 0, 0: no job */
@@ -40,6 +47,7 @@ struct gw_run_file {
     bool complete, still_running;                      /* the second: a snapshot of a program that ran on */
     int64_t realtime_offset_ns;
     uint64_t begin_monotonic_ns, end_monotonic_ns; /* 0 when unknown */
+    struct gw_clock_shift test_shift;              /* a test's, see record --clock-offset: all times have it already */
     uint64_t discarded_events;
     uint64_t trace_bytes;                /* of the trace when it was finished, 0 when unknown */
     uint64_t timed_ns, timing_period_ns; /* period above 0: the GPU's times were taken in the first part of each */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analyzer/read/read.h"
+#include "analyzer/read/clock_shift.h"
 #include "analyzer/read/summary.h"
 
 #define RUN_SCHEMA "gpuwitness.run/1"
@@ -162,6 +162,7 @@ static int fill(struct gw_run_file *run, const json_t *root)
     run->command = copy_texts(json_object_get(root, "command"));
     run->problems = copy_texts(json_object_get(root, "problems"));
     run->host = copy_text(root, "host");
+    run->boot_id = copy_text(root, "boot_id");
     run->device = copy_text(root, "device");
     run->gpu_timing = copy_text(root, "gpu_timing");
     run->versions_json = dump(root, "versions");
@@ -188,8 +189,17 @@ static int fill(struct gw_run_file *run, const json_t *root)
     run->trace_bytes = number(root, "trace_bytes");
     const char *trace = json_string_value(json_object_get(root, "trace"));
     run->trace_path = join(run->path, trace ? trace : "trace");
-    return run->command && run->problems && run->trace_path ? copy_windows(run, json_object_get(root, "windows"))
-                                                            : -ENOMEM;
+    const int status = run->command && run->problems && run->trace_path
+                           ? copy_windows(run, json_object_get(root, "windows"))
+                           : -ENOMEM;
+    const json_t *test = json_object_get(root, "clock_offset");
+    if (!status && test) {
+        run->test_shift = (struct gw_clock_shift){.offset_ns = (int64_t)json_integer_value(json_object_get(test, "ns")),
+                                                  .ppm = json_number_value(json_object_get(test, "ppm")),
+                                                  .about_ns = run->begin_monotonic_ns};
+        gw_run_file_shift(run, &run->test_shift);
+    }
+    return status;
 }
 
 /* Lines "id name"; ids are rows of the table the shim was built from. */
@@ -345,6 +355,7 @@ void gw_run_file_destroy(struct gw_run_file *run)
     free(run->path);
     free(run->text);
     free(run->host);
+    free(run->boot_id);
     free(run->device);
     free(run->gpu_timing);
     free(run->trace_path);

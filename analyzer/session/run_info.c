@@ -136,6 +136,10 @@ json_t *gw_run_info_create(const struct gw_run_settings *settings)
         json_object_set_new(info, "timing_window",
                             json_pack("{s:I, s:I}", "on_ns", (json_int_t)settings->timed_ns, "period_ns",
                                       (json_int_t)settings->timing_period_ns));
+    if (settings->clock_offset_ns != 0 || settings->clock_ppm != 0)
+        json_object_set_new(
+            info, "clock_offset",
+            json_pack("{s:I, s:f}", "ns", (json_int_t)settings->clock_offset_ns, "ppm", settings->clock_ppm));
     if (settings->windows)
         json_object_set_new(info, "windows", json_array());
     if (settings->rotate_bytes > 0 || settings->rotate_ns > 0)

@@ -11,6 +11,8 @@
 struct gw_run_settings {
     char *const *command; /* program and arguments, NULL at the end */
     const char *gpu_timing;
+    int64_t clock_offset_ns;            /* for tests: who reads the run shifts its times by that, … */
+    double clock_ppm;                   /* … and lets them go so much faster */
     int64_t timed_ns, timing_period_ns; /* period above 0: the GPU's times are taken in the first part of each */
     const char *hash;
     int simulated;

@@ -168,7 +168,8 @@ enum gw_coverage_kind {
     GW_COVERAGE_NOT_WRAPPED = 2, /* a name was looked up that has no wrapper; detail: version */
     GW_COVERAGE_DISABLED = 3,    /* a part of tracing turned itself off; detail: why */
     GW_COVERAGE_UNTIMED = 4,     /* device operations without times; name: count; detail: why */
-    GW_COVERAGE_MISSED = 5       /* calls that are not in the trace; name: count; detail: why */
+    GW_COVERAGE_MISSED = 5,      /* calls that are not in the trace; name: count; detail: why */
+    GW_COVERAGE_VERSION = 6      /* name: library; detail: the version it states */
 };
 
 #endif

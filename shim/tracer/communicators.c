@@ -77,12 +77,25 @@ static uint32_t current_device(void)
     return driver && driver->cuCtxGetDevice(&device) == 0 ? (uint32_t)device : 0;
 }
 
+static void announce_version(void)
+{
+    static bool is_said;
+    int (*real)(int *) = (int (*)(int *))gw_tracer.host->real(GW_FUNCTION_ncclGetVersion);
+    int version = 0;
+
+    if (is_said || !real || real(&version) != 0)
+        return;
+    is_said = true;
+    gw_nccl_version(version);
+}
+
 static void announce(const struct pending *made)
 {
     uint64_t handle = *made->handle;
 
     if (!handle)
         return; // a split left this rank out
+    announce_version();
     communicators[communicator_count++ % COMMUNICATORS] = (struct communicator){handle, made->id, 0};
     uint32_t rank = ask(GW_FUNCTION_ncclCommUserRank, handle, made->rank);
     uint32_t size = ask(GW_FUNCTION_ncclCommCount, handle, made->size);

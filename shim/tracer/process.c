@@ -88,6 +88,16 @@ void gw_process_enter(void)
     say_of_nvtx();
 }
 
+void gw_nccl_version(int version)
+{
+    // As NCCL_VERSION() of its header encodes it: with more digits from 2.9 on.
+    const unsigned number = (unsigned)version, unit = number >= 10000 ? 10000 : 1000;
+    char text[32];
+
+    snprintf(text, sizeof(text), "%u.%u.%u", number / unit, number % unit / 100, number % 100);
+    gw_coverage(GW_COVERAGE_VERSION, "NCCL", text);
+}
+
 __attribute__((no_sanitize("thread"))) static bool is_new_library(const char *path)
 {
     uint64_t hash = 14695981039346656037u; // FNV-1a

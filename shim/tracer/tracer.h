@@ -110,6 +110,7 @@ void gw_own_time_add(uint32_t own_ns);
 void gw_process_enter(void);
 void gw_process_notes(struct gw_thread *thread);
 void gw_coverage(enum gw_coverage_kind kind, const char *name, const char *detail);
+void gw_nccl_version(int version); // emits what ncclGetVersion says
 
 // communicators.c: after a call that made communicators of NCCL, or a group's start or end: emits what is known of
 // them.
