@@ -73,6 +73,18 @@ def check_reading(run, folder, working, bundle):
             expect(f"{first}…{last}" in readme, f"{words}: README.md does not say what was cut")
 
 
+def check_trace(folder, working):
+    """Babeltrace itself finds the same events in the recording and in the bundle's copy of it."""
+    if not shutil.which("babeltrace2"):
+        return
+    kinds = []
+    for path in (working / "run" / "trace", folder / "unpacked-run" / "evidence" / "run" / "trace"):
+        printed = subprocess.run(["babeltrace2", str(path)], capture_output=True, text=True, check=False)
+        expect(printed.returncode == 0 and not printed.stderr, f"babeltrace2 {path}: {printed.stderr[:300]}")
+        kinds.append(sorted((line.split("]")[0], re.search(r"gpuwitness:\w+", line)[0]) for line in printed.stdout.splitlines()))
+    expect(kinds[0] and kinds[0] == kinds[1], f"babeltrace2: {len(kinds[0])} events, {len(kinds[1])} in the bundle")
+
+
 def check_hashes(run, folder, working):
     names = {op["name"] for op in table(run, folder / "csv-run", "run", "ops")} - {""}
     expect(names, "no kernels")
@@ -252,6 +264,7 @@ def main():
         expect(run("report", "--json", str(folder / "whole" / "whole" / "run")).returncode == 0, "bundled run unreadable")
 
         check_reading(run, folder, working, "evidence.tar.zst")
+        check_trace(folder, working)
         check_hashes(run, folder, working)
         check_damage(run, folder, working)
         check_import(run, working)
