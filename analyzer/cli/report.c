@@ -22,6 +22,7 @@ enum {
     KEY_FAIL_ON,
     KEY_STEP,
     KEY_STEP_EVERY,
+    KEY_LINK,
     KEY_MPI,
     KEY_RANK_SIZE
 };
@@ -48,6 +49,9 @@ static const struct argp_option options[] = {
     {"step", KEY_STEP, "REGEX", 0,
      "An NVTX range, or else a kernel, whose name matches begins a step. Default: steps are found by themselves.", 0},
     {"step-every", KEY_STEP_EVERY, "N", 0, "With --step: only every N-th match begins one.", 0},
+    {"link-gbps", KEY_LINK, "GBPS", 0,
+     "Bus bandwidth in GB/s that the links between the GPUs should give, as nccl-tests count it; for comm-slow-link.",
+     0},
     {"mpi", KEY_MPI, 0, 0,
      "One of several processes that mpirun or srun started to read RUN together: each reduces the ranks that lie where "
      "it runs, the first prints the report.",
@@ -101,6 +105,16 @@ static error_t take_fail_on(const struct argp_state *state, char *value, struct 
     return 0;
 }
 
+static error_t take_link(const struct argp_state *state, const char *value, double *ret_gbps)
+{
+    char *end;
+    double gbps = strtod(value, &end);
+    if (end == value || *end != '\0' || !(gbps > 0) || !(gbps < 1e6))
+        return gw_usage_error(state, "--link-gbps wants a rate in GB/s, such as 150, not '%s'", value);
+    *ret_gbps = gbps;
+    return 0;
+}
+
 static error_t take_option(int key, char *value, struct argp_state *state)
 {
     struct report_options *result = state->input;
@@ -111,6 +125,8 @@ static error_t take_option(int key, char *value, struct argp_state *state)
     case KEY_MD:
         result->form.markdown = true;
         return 0;
+    case KEY_LINK:
+        return take_link(state, value, &result->model.link_gbps);
     case KEY_MPI:
         result->mpi = true;
         return 0;

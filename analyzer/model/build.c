@@ -179,6 +179,7 @@ end:
 
 static int find_steps(struct gw_model *model, const struct gw_model_options *options, struct gw_error *error)
 {
+    model->link_gbps = options ? options->link_gbps : 0;
     int status = options && options->step_regex
                      ? gw_steps_by_name(model, options->step_regex, options->step_every, error)
                      : gw_steps_by_sequence(model);

@@ -12,6 +12,7 @@
  *   repaired  verdicts that may be confirmed in the repaired run: a second fault that stays
  *   every     the fault strikes once in so many steps (1)
  *   compare   "no" when there is no repaired variant, or its steps are not comparable
+ *   report    options of gpuwitness report
  *   config    a line of the simulated GPU's configuration; may be given often
  *
  * Kernels are those of kernels.cu: they take the time they are given, on a GPU too.
