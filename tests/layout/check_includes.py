@@ -14,7 +14,7 @@ ALLOWED = {
     "analyzer/session": SHARED,
     "analyzer/read": SHARED + ["analyzer/session"],
     "analyzer/model": SHARED + ["analyzer/session", "analyzer/read"],
-    "analyzer/verdicts": SHARED + ["analyzer/model"],
+    "analyzer/verdicts": SHARED + ["analyzer/read", "analyzer/model"],
     "analyzer/export": SHARED + ["analyzer/read", "analyzer/model", "analyzer/verdicts"],
     "analyzer/diff": SHARED + ["analyzer/model", "analyzer/verdicts", "analyzer/export"],
     "plots": SHARED + ["analyzer/model", "analyzer/verdicts", "analyzer/diff"],
