@@ -3,7 +3,9 @@
 #include <cudaTypedefs.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <search.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/simgpu/call.h"
@@ -85,13 +87,46 @@ static uint64_t duration_ns(const struct kernel *kernel)
     return (uint64_t)(number("kernel_base_ns") + 1e9 * (arithmetic_s > memory_s ? arithmetic_s : memory_s));
 }
 
+struct found {
+    char *name;
+    CUkernel kernel;
+};
+
+static int compare_found(const void *left, const void *right)
+{
+    return strcmp(((const struct found *)left)->name, ((const struct found *)right)->name);
+}
+
+// Looked up once, as libraries that link their kernels do; NULL when it cannot be had. Kept for the process.
+static CUkernel kernel_of(const char *name)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static void *all;
+    const struct found wanted = {.name = (char *)name};
+    CUkernel kernel = NULL;
+    pthread_mutex_lock(&lock);
+    struct found *const *known = tfind(&wanted, &all, compare_found);
+    if (known) {
+        kernel = (*known)->kernel;
+    } else if (driver.get_kernel(&kernel, library, name) == CUDA_SUCCESS) {
+        struct found *found = malloc(sizeof *found);
+        if (!found || !(found->name = strdup(name)))
+            abort();
+        found->kernel = kernel;
+        if (!tsearch(found, &all, compare_found))
+            abort();
+    }
+    pthread_mutex_unlock(&lock);
+    return kernel;
+}
+
 cublasStatus_t kernel_launch(const struct kernel *kernel, CUstream stream)
 {
-    CUkernel function;
     // A handle of cublas's, which serves cublasLt too, loaded the kernels of that library only.
     if (kernels_load() != CUBLAS_STATUS_SUCCESS)
         return CUBLAS_STATUS_NOT_INITIALIZED;
-    if (driver.get_kernel(&function, library, kernel->name) != CUDA_SUCCESS)
+    const CUkernel function = kernel_of(kernel->name);
+    if (!function)
         return CUBLAS_STATUS_INTERNAL_ERROR;
     const unsigned blocks = kernel->blocks < 1            ? 1
                             : kernel->blocks > 2147483647 ? 2147483647u
