@@ -1,5 +1,6 @@
 // The one subscriber, and its callbacks at entry and exit of driver and runtime calls.
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/simgpu/cupti/profiler.h"
@@ -139,6 +140,20 @@ static CUptiResult subscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackF
     return result;
 }
 
+#ifdef CUpti_SubscriberParams_STRUCT_SIZE // not in older headers
+// Tells who is in the way, as documented: by the name it gave itself, of which there is none here.
+static CUptiResult subscribe_named(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFunc function, void *argument,
+                                   CUpti_SubscriberParams *parameters)
+{
+    if (parameters && parameters->structSize != CUpti_SubscriberParams_STRUCT_SIZE)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    const CUptiResult result = subscribe(subscriber, function, argument);
+    if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED && parameters && parameters->oldSubscriberName)
+        snprintf(parameters->oldSubscriberName, parameters->oldSubscriberSize, "CUPTI");
+    return result;
+}
+#endif
+
 static CUptiResult unsubscribe(CUpti_SubscriberHandle subscriber)
 {
     if (subscriber != &the_subscriber || !subscribed)
@@ -197,6 +212,12 @@ static CUptiResult get_name(CUpti_CallbackDomain domain, uint32_t id, const char
 
 ENTRY(cuptiSubscribe, (CUpti_SubscriberHandle * subscriber, CUpti_CallbackFunc callback, void *userdata),
       subscribe(subscriber, callback, userdata))
+#ifdef CUpti_SubscriberParams_STRUCT_SIZE
+ENTRY(cuptiSubscribe_v2,
+      (CUpti_SubscriberHandle * subscriber, CUpti_CallbackFunc callback, void *userdata,
+       CUpti_SubscriberParams *pParams),
+      subscribe_named(subscriber, callback, userdata, pParams))
+#endif
 ENTRY(cuptiUnsubscribe, (CUpti_SubscriberHandle subscriber), unsubscribe(subscriber))
 ENTRY(cuptiEnableCallback,
       (uint32_t enable_, CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain domain, CUpti_CallbackId cbid),

@@ -262,6 +262,17 @@ static void one_subscriber_sees_the_calls_it_asked_for(void **state)
     const char *name;
     assert_int_equal(cuptiSubscribe(&mine, on_call, &calls), CUPTI_SUCCESS);
     assert_int_equal(cuptiSubscribe(&other, on_call, &calls), CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+#ifdef CUpti_SubscriberParams_STRUCT_SIZE
+    char old_name[64] = "";
+    CUpti_SubscriberParams parameters = {.structSize = CUpti_SubscriberParams_STRUCT_SIZE,
+                                         .oldSubscriberName = old_name,
+                                         .oldSubscriberSize = sizeof old_name};
+    assert_int_equal(cuptiSubscribe_v2(&other, on_call, &calls, &parameters),
+                     CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+    assert_string_equal(old_name, "CUPTI");
+    parameters.structSize = 1;
+    assert_int_equal(cuptiSubscribe_v2(&other, on_call, &calls, &parameters), CUPTI_ERROR_INVALID_PARAMETER);
+#endif
     assert_int_equal(cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, 307, &name), CUPTI_SUCCESS);
     assert_string_equal(name, "cuLaunchKernel");
     assert_int_equal(cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, 100000, &name), CUPTI_ERROR_INVALID_PARAMETER);
