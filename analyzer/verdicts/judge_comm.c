@@ -99,7 +99,8 @@ int gw_judge_comm_serialised(struct gw_judge *judge, struct gw_verdict *verdict)
     plan.cap_ns = comm->exposed_ns;
     ret = gw_comm_plan_conclude(&plan, judge, verdict,
                                 "%.1f collectives a step run on a stream that computes too; only communication runs "
-                                "for %.3f ms of a step",
+                                "for %.3f ms of a step; if nothing needs their results before the last of the step has "
+                                "ended, they can run beside compute",
                                 a_step(judge, (double)plan.marked_count), comm->exposed_ns / 1e6);
 end:
     gw_comm_plan_release(&plan);
