@@ -12,6 +12,7 @@
 #include "analyzer/export/trace.h"
 #include "analyzer/read/read.h"
 #include "analyzer/session/run_dir.h"
+#include "shim/api/codes.h"
 
 static const struct gw_trace_cut whole = {0, UINT64_MAX};
 
@@ -43,13 +44,17 @@ static struct gw_records *make(unsigned call_count)
     for (int i = 0; i < 4; i++)
         assert_int_equal(gw_record_stream_add_text(&records->streams[1], texts[i], strlen(texts[i]), &words[2 + i]), 0);
     add(&records->streams[1], GW_RECORD_process, 0, 500, 0, words, GW_ARGS_process);
+    uint64_t range[GW_ARGS_nvtx] = {(uint64_t)17 << 32 | 17, GW_NVTX_PUSH, 0, 0, 0};
+    const char *text = "reads /data/dora/batch.bin";
+    assert_int_equal(gw_record_stream_add_text(&records->streams[1], text, strlen(text), &range[GW_ARG_nvtx_text]), 0);
+    add(&records->streams[1], GW_RECORD_nvtx, 0, 15000, 0, range, GW_ARGS_nvtx);
     return records;
 }
 
-static struct gw_records *write_and_read(const struct gw_records *records, const struct gw_trace_cut *cut,
-                                         uint64_t *ret_discarded)
+static struct gw_records *write_and_read_as(const struct gw_records *records, const struct gw_trace_cut *cut,
+                                            bool hash_names, uint64_t *ret_discarded)
 {
-    struct gw_redactor redactor = {0};
+    struct gw_redactor redactor = {.hash_names = hash_names};
     struct gw_records *found = NULL;
     struct gw_error error = {""};
     char folder[] = "/tmp/gw-trace-XXXXXX";
@@ -65,6 +70,12 @@ static struct gw_records *write_and_read(const struct gw_records *records, const
     assert_int_equal(status, 0);
     assert_int_equal(found->realtime_offset_ns, records->realtime_offset_ns);
     return found;
+}
+
+static struct gw_records *write_and_read(const struct gw_records *records, const struct gw_trace_cut *cut,
+                                         uint64_t *ret_discarded)
+{
+    return write_and_read_as(records, cut, false, ret_discarded);
 }
 
 /* The stream that holds records of the type. */
@@ -126,6 +137,23 @@ static void texts_lose_what_is_private(void **state)
     assert_string_equal(stream->texts + words[GW_ARG_process_command], "{arguments}");
     assert_string_equal(stream->texts + words[GW_ARG_process_host], "{host1}");
     assert_string_equal(stream->texts + words[GW_ARG_process_environment], "RANK=3\nKEY={value1}\n");
+    words = gw_record_words(stream->blocks[0], &stream->blocks[0]->records[1]);
+    assert_string_equal(stream->texts + words[GW_ARG_nvtx_text], "reads {dir2}/batch.bin");
+    gw_records_destroy(found);
+    gw_records_destroy(records);
+}
+
+static void names_are_hashed(void **state)
+{
+    struct gw_records *records = make(1);
+    uint64_t discarded = 1;
+    struct gw_records *found = write_and_read_as(records, &whole, true, &discarded);
+    const struct gw_record_stream *stream = stream_of(found, GW_RECORD_process);
+    const uint64_t *words = gw_record_words(stream->blocks[0], &stream->blocks[0]->records[0]);
+    (void)state;
+    assert_null(strstr(stream->texts + words[GW_ARG_process_exe], "train"));
+    words = gw_record_words(stream->blocks[0], &stream->blocks[0]->records[1]);
+    assert_memory_equal(stream->texts + words[GW_ARG_nvtx_text], "name_", 5);
     gw_records_destroy(found);
     gw_records_destroy(records);
 }
@@ -143,6 +171,7 @@ static void a_cut_keeps_calls_their_operations_and_the_context(void **state)
     assert_int_equal(stream->first_ns, 10100);
     assert_int_equal(stream->last_ns, 20950);
     assert_int_equal(stream_of(found, GW_RECORD_process)->counts[GW_RECORD_process], 1);
+    assert_int_equal(stream_of(found, GW_RECORD_process)->counts[GW_RECORD_nvtx], 1); /* at 15000 */
     gw_records_destroy(found);
     gw_records_destroy(records);
 }
@@ -172,6 +201,7 @@ static void losses_come_back(void **state)
     found = write_and_read(records, &late, &discarded);
     assert_int_equal(discarded, 3);
     assert_int_equal(stream_of(found, GW_RECORD_launch)->loss_count, 2);
+    assert_int_equal(stream_of(found, GW_RECORD_process)->counts[GW_RECORD_nvtx], 0);
     gw_records_destroy(found);
     gw_records_destroy(records);
 }
@@ -200,11 +230,9 @@ static void what_was_let_go_comes_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_field_comes_back),
-        cmocka_unit_test(texts_lose_what_is_private),
-        cmocka_unit_test(a_cut_keeps_calls_their_operations_and_the_context),
-        cmocka_unit_test(losses_come_back),
-        cmocka_unit_test(what_was_let_go_comes_back),
+        cmocka_unit_test(every_field_comes_back), cmocka_unit_test(texts_lose_what_is_private),
+        cmocka_unit_test(names_are_hashed),       cmocka_unit_test(a_cut_keeps_calls_their_operations_and_the_context),
+        cmocka_unit_test(losses_come_back),       cmocka_unit_test(what_was_let_go_comes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
