@@ -4,6 +4,7 @@
  */
 #include "plots/chart.h"
 #include "plots/comm_data.h"
+#include "plots/devices.h"
 #include "plots/layouts.h"
 
 #include <inttypes.h>
@@ -62,7 +63,7 @@ static void draw_expected(struct gw_page *page, const struct gw_comm_data *data,
         double bytes = chart->across.low * pow(ratio, (double)i / CURVE_POINTS);
         double x = gw_chart_x(chart, bytes), y = gw_chart_y(chart, gw_comm_expected_rate(data, bytes));
         if (i > 0 && y <= floor_y && last_y <= floor_y)
-            gw_scene_line(page->scene, last_x, last_y, x, y, 1.6, page->theme->accent);
+            gw_scene_line(page->scene, last_x, last_y, x, y, 1.6, page->theme->muted);
         last_x = x;
         last_y = y;
     }
@@ -118,7 +119,7 @@ static double draw_exchanges(struct gw_page *page, const struct gw_comm_data *da
                  count);
     else
         snprintf(labels[used], sizeof(labels[used]), "expected: %s, the best of this run", rate);
-    entries[used] = (struct gw_legend_entry){page->theme->accent, labels[used], false};
+    entries[used] = (struct gw_legend_entry){page->theme->muted, labels[used], false};
     used++;
     return gw_page_legend(page, GW_PAGE_MARGIN, chart.y + CHART_HEIGHT + GW_CHART_BELOW + 6.0, w, "exchanges", entries,
                           used);
@@ -137,10 +138,13 @@ static int compare_exposed(const void *left, const void *right)
     return a_part > b_part ? -1 : a_part < b_part;
 }
 
-static int compare_devices(const void *left, const void *right)
+static int compare_ranks(const void *left, const void *right, void *model)
 {
     const struct gw_comm_share *a = left, *b = right;
+    int32_t a_rank = gw_device_rank(model, a->device), b_rank = gw_device_rank(model, b->device);
 
+    if (a_rank != b_rank)
+        return a_rank < b_rank ? -1 : 1;
     return a->device < b->device ? -1 : a->device > b->device;
 }
 
@@ -185,23 +189,26 @@ static double draw_shares(struct gw_page *page, struct gw_comm_data *data, doubl
     double w = page->options->width - 2.0 * GW_PAGE_MARGIN, most = 0.0;
     size_t shown = data->shares_count < SHARES_MAX ? data->shares_count : SHARES_MAX;
     struct gw_chart chart = {.x = GW_PAGE_MARGIN + 180.0, .y = y + 32.0, .h = (double)shown * LINE};
-    struct gw_legend_entry entries[4] = {
-        {gw_colour_faded(gw_colour_of_op(GW_OP_COMM), 0.25), "hidden behind computing", false}};
+    struct gw_legend_entry entries[4];
     static const enum gw_class classes[] = {GW_CLASS_COMM_WAIT, GW_CLASS_COMM_TRANSFER, GW_CLASS_COMM_EXPOSED};
-    double sums[3] = {0.0};
-    size_t used = 1;
+    double sums[3] = {0.0}, hidden = 0.0;
+    size_t used = 0;
 
     gw_page_bold(page, GW_PAGE_MARGIN, y, w, 22.0, 15.0, GW_ALIGN_LEFT,
                  shown < data->shares_count ? "Communication in a mean step, devices with the largest exposed share"
                                             : "Communication in a mean step");
     qsort(data->shares, data->shares_count, sizeof(*data->shares), compare_exposed);
-    qsort(data->shares, shown, sizeof(*data->shares), compare_devices);
+    qsort_r(data->shares, shown, sizeof(*data->shares), compare_ranks, (void *)page->source->model);
     for (size_t i = 0; i < shown; i++) {
         most = fmax(most, data->shares[i].all_ns / data->shares[i].step_ns * 100.0);
+        hidden += fmax(0.0, data->shares[i].all_ns - exposed_ns(&data->shares[i]));
         sums[0] += data->shares[i].wait_ns;
         sums[1] += data->shares[i].transfer_ns;
         sums[2] += data->shares[i].unsplit_ns;
     }
+    if (hidden > 0.0)
+        entries[used++] = (struct gw_legend_entry){gw_colour_faded(gw_colour_of_op(GW_OP_COMM), 0.25),
+                                                   "hidden behind computing", false};
     for (size_t i = 0; i < 3; i++)
         if (sums[i] > 0.0)
             entries[used++] =

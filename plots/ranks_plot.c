@@ -139,17 +139,27 @@ static double draw_scale(struct gw_page *page, const struct gw_ranks_data *data,
     return y + 38.0;
 }
 
+/* A rank stands out when it is later than each other one by this factor. */
+#define STANDS_OUT 1.2
+
 static void write_title(const struct gw_ranks_data *data, char *text, size_t size)
 {
     const struct gw_rank_row *latest_row = &data->rows[0];
+    double next_ns = 0.0;
     char length[GW_UNIT_TEXT];
 
     for (size_t i = 1; i < data->rows_count; i++)
         if (data->rows[i].late_ns > latest_row->late_ns)
             latest_row = &data->rows[i];
+    for (size_t i = 0; i < data->rows_count; i++)
+        if (&data->rows[i] != latest_row)
+            next_ns = fmax(next_ns, data->rows[i].late_ns);
     gw_format_duration(latest_row->late_ns, length);
-    snprintf(text, size, "rank %" PRId32 " is latest, %s behind the first in a mean step, and last in %.0f %%",
-             latest_row->rank, length, latest_row->last_share * 100.0);
+    if (latest_row->late_ns < STANDS_OUT * next_ns)
+        snprintf(text, size, "no rank stands out: the latest is %s behind the first in a mean step", length);
+    else
+        snprintf(text, size, "rank %" PRId32 " is latest, %s behind the first in a mean step, and last in %.0f %%",
+                 latest_row->rank, length, latest_row->last_share * 100.0);
 }
 
 void gw_layout_ranks(struct gw_page *page)
