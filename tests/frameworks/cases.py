@@ -1,0 +1,172 @@
+"""Runs unmodified PyTorch and JAX programs on the simulated GPU, without and with recording, and checks that both print the
+same and what the report says. Called by tests/frameworks/run.
+
+  cases.py --build DIR --wheels DIR [--keep DIR] [CASE ...]
+"""
+import argparse
+import dataclasses
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+EXAMPLES = HERE.parent.parent / "examples"
+PATIENCE_S = 900
+# Kernels that compute nothing cannot be compared: XLA's trials would choose among equals and take minutes.
+XLA_FLAGS = "--xla_gpu_autotune_level=0 --xla_gpu_enable_triton_gemm=false"
+# So slow a GPU limits the step, however busy the machine's processors are.
+SLOW_GPU = "flops_per_s 4e12\n"
+TWO_GPUS = "devices 2\n"
+
+
+@dataclasses.dataclass
+class Case:
+    framework: str
+    script: pathlib.Path
+    arguments: list = dataclasses.field(default_factory=list)
+    config: str = ""
+    steps: int = None  # that must be found, give or take two; None: the program has another structure
+    confirmed: set = dataclasses.field(default_factory=set)
+    absent: set = dataclasses.field(default_factory=set)
+    kinds: set = dataclasses.field(default_factory=set)  # of operations that must be there
+    launcher: list = dataclasses.field(default_factory=list)
+
+
+def transformer(*arguments, **more):
+    return Case("pytorch", HERE / "pytorch_transformer.py", list(arguments), **{"steps": 30, **more})
+
+
+def train(*arguments, **more):
+    return Case("jax", HERE / "jax_train.py", list(arguments), **{"steps": 30, **more})
+
+
+TORCHRUN = ["-m", "torch.distributed.run", "--nproc-per-node", "2"]
+CASES = {
+    "pytorch": transformer(kinds={"kernel", "h2d"}, absent={"recompile", "compile-warmup"}),
+    "pytorch-item": transformer("--item", config=SLOW_GPU, confirmed={"host-sync"}, kinds={"d2h"}),
+    "pytorch-pinned": transformer("--pinned", absent={"pageable-copy", "recompile"}),
+    "pytorch-workers": transformer("--workers", "2", "--pinned"),
+    "pytorch-amp": transformer("--amp"),
+    "pytorch-graph": transformer("--graph", absent={"graph-recapture", "recompile"}),
+    "pytorch-compile": transformer("--compile", steps=None, kinds={"kernel"}),
+    "pytorch-profiler": transformer("--profile", "PROFILE.json"),
+    "pytorch-ddp": Case("pytorch", HERE / "pytorch_ddp.py", config=TWO_GPUS + SLOW_GPU, kinds={"comm"}, launcher=TORCHRUN,
+                        confirmed={"comm-redundant"}),
+    "pytorch-ddp-no-sync": Case("pytorch", HERE / "pytorch_ddp.py", ["--no-sync"], config=TWO_GPUS + SLOW_GPU, kinds={"comm"},
+                                launcher=TORCHRUN, absent={"comm-redundant"}),
+    "jax": train(kinds={"kernel", "h2d"}, absent={"recompile"}),
+    "jax-item": train("--item", kinds={"d2h"}, absent={"recompile"}),
+    "jax-donate": train("--donate", absent={"recompile"}),
+    "jax-scan": train("--scan", "4", absent={"recompile"}),
+    "jax-lengths": train("--lengths", confirmed={"recompile"}),
+    "jax-prefetch": train("--prefetch", absent={"recompile"}),
+    "jax-sharding": train("--sharding", config=TWO_GPUS, kinds={"comm"}, absent={"idle-device"}),
+    "jax-pmap": train("--pmap", config=TWO_GPUS, kinds={"comm"}, absent={"idle-device"}),
+    "jax-profiler": train("--profile", "PROFILE"),
+    "bert-pytorch": Case("pytorch", EXAMPLES / "bert_pytorch.py", config=TWO_GPUS, steps=36, absent={"recompile"}),
+    "bert-jax": Case("jax", EXAMPLES / "bert_jax.py", config=TWO_GPUS, steps=36, confirmed={"recompile"}),
+    "bert-jax-pad": Case("jax", EXAMPLES / "bert_jax.py", ["--pad"], config=TWO_GPUS, steps=36, absent={"recompile"}),
+    "bert-jax-scan": Case("jax", EXAMPLES / "bert_jax.py", ["--scan"], config=TWO_GPUS, steps=36, absent={"recompile"}),
+    "bert-jax-devices": Case("jax", EXAMPLES / "bert_jax.py", ["--scan", "--prefetch", "--devices"], config=TWO_GPUS, steps=36,
+                             absent={"recompile", "idle-device"}, kinds={"comm"}),
+}
+
+
+class Failed(Exception):
+    pass
+
+
+def run(command, folder, environment):
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE_S)
+    if done.returncode:
+        raise Failed(f"status {done.returncode}: {' '.join(map(str, command))}\n{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def simulated(build, config, environment):
+    """The environment in which `record --simgpu` starts a program, without recording."""
+    folder = build / "simgpu"
+    return {**environment, "LD_PRELOAD": ":".join(sorted(map(str, folder.glob("lib*.so.*")), reverse=True)),
+            "LD_LIBRARY_PATH": str(folder), "SIMGPU_CONFIG": str(config)}
+
+
+def said(text):
+    """What a program printed; the lines of frameworks' own loggers carry times."""
+    return [line for line in text.splitlines() if "steps" in line]
+
+
+def kinds_of(gpuwitness, folder):
+    run([gpuwitness, "export", "--format", "csv", "-o", folder / "csv", folder / "run"], folder, None)
+    with open(folder / "csv" / "ops.csv") as ops:
+        names = next(ops).rstrip("\n").split(",")
+        return {line.split(",")[names.index("kind")] for line in ops}
+
+
+def check(case, report, kinds):
+    faults = {verdict["id"] for verdict in report["verdicts"] if verdict["verdict"] == "confirmed"}
+    problems = [f"{name} is not confirmed" for name in case.confirmed - faults]
+    problems += [f"{name} is confirmed" for name in case.absent & faults]
+    problems += [f"no operation of kind {kind}" for kind in case.kinds - kinds]
+    if report["coverage"]["lost_events"]:
+        problems.append(f"{report['coverage']['lost_events']} events are lost")
+    if case.steps and abs(report["steps"]["count"] - case.steps) > 2:
+        problems.append(f"{report['steps']['count']} steps are found, not {case.steps}")
+    return problems
+
+
+def run_case(name, case, options, folder):
+    gpuwitness = options.build / "bin" / "gpuwitness"
+    python = options.wheels / case.framework / "bin" / "python"
+    config = folder / "simgpu.conf"
+    config.write_text(case.config)
+    environment = {key: value for key, value in os.environ.items() if key not in ("LD_PRELOAD", "SIMGPU_CONFIG")}
+    environment.update(XLA_FLAGS=XLA_FLAGS, PYTHONDONTWRITEBYTECODE="1", OMP_NUM_THREADS="1", TF_CPP_MIN_LOG_LEVEL="2")
+    program = [python, *case.launcher, case.script, *case.arguments]
+    alone = run(program, folder, simulated(options.build, config, environment))
+    recorded = run([gpuwitness, "record", "-q", f"--simgpu={config}", "-o", folder / "run", "--", *program], folder, environment)
+    report = json.loads(run([gpuwitness, "report", "--json", folder / "run"], folder, None))
+    problems = check(case, report, kinds_of(gpuwitness, folder))
+    if not said(alone) or said(alone) != said(recorded):
+        problems.append(f"it printed {said(recorded)} recorded and {said(alone)} alone")
+    steps, first = report["steps"], next((v for v in report["verdicts"] if v["verdict"] == "confirmed"), None)
+    print(f"{name:20} {steps['count']:6} {steps['median_ms'] or 0:10.2f} {report['coverage']['calls']:9} "
+          f"{report['coverage']['gpu_timing']:7} {first['id'] if first else '-':16} {'; '.join(problems) or 'as wanted'}", flush=True)
+    return not problems
+
+
+def versions(options):
+    for framework, text in (("pytorch", "import torch; print('PyTorch', torch.__version__)"),
+                            ("jax", "import jax; print('JAX', jax.__version__)")):
+        print(run([options.wheels / framework / "bin" / "python", "-c", text], None, None), end="")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=lambda path: pathlib.Path(path).resolve(), required=True)
+    parser.add_argument("--wheels", type=lambda path: pathlib.Path(path).absolute(), required=True)
+    parser.add_argument("--keep", type=lambda path: pathlib.Path(path).absolute(), help="keep the recorded runs there")
+    parser.add_argument("cases", nargs="*", metavar="CASE", help="all when none is named")
+    options = parser.parse_args()
+    unknown = set(options.cases) - set(CASES)
+    if unknown:
+        parser.error(f"no such case: {', '.join(sorted(unknown))}; there are {', '.join(CASES)}")
+    versions(options)
+    print(f"{'case':20} {'steps':>6} {'step ms':>10} {'calls':>9} {'timing':7} {'first':16}")
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="gpuwitness-frameworks-") as scratch:
+        for name in options.cases or CASES:
+            folder = (options.keep or pathlib.Path(scratch)) / name
+            folder.mkdir(parents=True)
+            try:
+                failed += not run_case(name, CASES[name], options, folder)
+            except (Failed, subprocess.TimeoutExpired) as error:
+                failed += 1
+                print(f"{name:20} {error}", flush=True)
+    print(f"{len(options.cases or CASES)} cases, {failed} failed")
+    return failed > 0
+
+
+sys.exit(main())
