@@ -26,7 +26,7 @@ def main():
     torch.manual_seed(1)
     model = nn.Sequential(*(nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.GELU()) for _ in range(4))).cuda()
     model = DistributedDataParallel(model, device_ids=[rank])
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
     batch = torch.ones(64, WIDTH, device="cuda")
     for _ in range(options.steps):
         for micro in range(MICRO_STEPS):

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct driver driver;
@@ -94,6 +95,31 @@ double driver_number(const char *key)
     return value;
 }
 
+struct known_kernel {
+    char *name;
+    CUfunction function;
+    struct known_kernel *next;
+};
+
+// Looked up once, as NCCL does: a look-up at each launch would be seen as a load.
+static CUfunction look_up(struct known_kernel **all, CUmodule module, const char *name)
+{
+    CUfunction function = NULL;
+    for (const struct known_kernel *known = *all; known; known = known->next) {
+        if (strcmp(known->name, name) == 0)
+            return known->function;
+    }
+    if (driver.module_get_function(&function, module, name))
+        return NULL;
+    struct known_kernel *added = malloc(sizeof *added);
+    if (!added || !(added->name = strdup(name)))
+        abort();
+    added->function = function;
+    added->next = *all;
+    *all = added;
+    return function;
+}
+
 CUfunction driver_kernel(CUcontext context, const char *name)
 {
     // The magic of a fat binary: the simulated driver reads no names of it, so that it has every kernel.
@@ -101,6 +127,7 @@ CUfunction driver_kernel(CUcontext context, const char *name)
     static struct {
         CUcontext context;
         CUmodule module;
+        struct known_kernel *kernels;
     } modules[64];
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     CUfunction function = NULL;
@@ -113,8 +140,7 @@ CUfunction driver_kernel(CUcontext context, const char *name)
                 break;
             modules[i].context = context;
         }
-        if (driver.module_get_function(&function, modules[i].module, name))
-            function = NULL;
+        function = look_up(&modules[i].kernels, modules[i].module, name);
         break;
     }
     pthread_mutex_unlock(&lock);
