@@ -318,7 +318,7 @@ static void print_verdicts(const struct text *text)
     const struct gw_verdicts *verdicts = text->report->verdicts;
     unsigned number = 0;
     if (count_state(verdicts, GW_CONFIRMED))
-        gw_page_heading(&text->page, "Confirmed (each saving alone; they do not add up)");
+        gw_page_heading(&text->page, "Confirmed (each saving alone; they do not add up; times since trace begin)");
     for (size_t i = 0; i < verdicts->list_count; i++) {
         if (verdicts->list[i].state != GW_CONFIRMED)
             continue;
