@@ -199,20 +199,37 @@ static uint64_t analysed_part(const struct gw_model *model, const struct gw_gap 
     return sum;
 }
 
+/* Of a device that is only opened, idle time says nothing. */
+static bool is_used(const struct gw_model *model, uint32_t device)
+{
+    for (size_t s = 0; s < model->streams_count; s++) {
+        if (model->streams[s].device == device && model->streams[s].op_count)
+            return true;
+    }
+    return false;
+}
+
 int gw_idle_causes(const struct gw_report *report, struct gw_idle_cause *ret_causes, size_t limit)
 {
     enum { FUNCTIONS = GW_FUNCTION_COUNT + 1 };
     const struct gw_model *model = report->model;
     struct cause_sum *sums = calloc((size_t)GW_CLASS_COUNT * FUNCTIONS, sizeof *sums);
     struct gw_idle_cause *causes = NULL;
-    size_t count = 0, at = 0;
+    size_t count = 0, at = 0, used_devices = 0;
+    bool used = false;
     int ret = -ENOMEM;
     if (!sums)
         goto end;
+    for (uint32_t d = 0; d < model->devices_count; d++)
+        used_devices += is_used(model, d);
     for (size_t i = 0; i < report->budget->gaps_count; i++) {
         const struct gw_gap *gap = &report->budget->gaps[i];
-        if (i && gap[-1].device != gap->device)
+        if (i == 0 || gap[-1].device != gap->device) {
             at = 0;
+            used = is_used(model, gap->device);
+        }
+        if (!used)
+            continue;
         uint64_t ns = analysed_part(model, gap, &at);
         size_t function = gap->call == GW_NONE ? GW_FUNCTION_COUNT : model->calls[gap->call].function;
         if (!ns || function > GW_FUNCTION_COUNT)
@@ -225,7 +242,7 @@ int gw_idle_causes(const struct gw_report *report, struct gw_idle_cause *ret_cau
     causes = calloc(count + 1, sizeof *causes);
     if (!causes)
         goto end;
-    double devices = (double)model->devices_count / (model->processes_count ? (double)model->processes_count : 1);
+    double devices = (double)used_devices / (model->processes_count ? (double)model->processes_count : 1);
     double steps = report->budget->analysed_steps * (devices > 1 ? devices : 1);
     count = 0;
     for (size_t i = 0; i < (size_t)GW_CLASS_COUNT * FUNCTIONS; i++) {

@@ -41,7 +41,7 @@ struct gw_idle_cause {
     uint16_t function; /* GW_FUNCTION_NONE when no call is known */
 };
 
-/* The `limit` largest causes, mean over devices, largest first; returns how many, or -ENOMEM. */
+/* The `limit` largest causes, mean over devices that are used, largest first; returns how many, or -ENOMEM. */
 int gw_idle_causes(const struct gw_report *report, struct gw_idle_cause *ret_causes, size_t limit);
 
 #endif
