@@ -102,7 +102,7 @@ static void write_collectives(FILE *file, const struct source *source)
         const struct gw_communicator *communicator = &model->communicators[collective->communicator];
         const struct gw_op *op = collective->op == GW_NONE ? NULL : &model->ops[collective->op];
         if (collective->match == GW_NONE) {
-            continue; /* the call failed */
+            continue; /* the call failed, or was captured */
         }
         fprintf(file, "%016" PRIx64 ",%" PRIu32 ",%" PRIu32 ",%s,%" PRIu64 ",%" PRIu64 ",", communicator->id,
                 collective->sequence, communicator->rank, gw_comm_kind_name((enum gw_comm_kind)collective->kind),

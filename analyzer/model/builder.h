@@ -100,6 +100,16 @@ int gw_build_collectives(struct gw_builder *builder);
 /* Of collectives that are tied to calls and operations already: which belong together. Returns 0 or -ENOMEM. */
 int gw_match_collectives(struct gw_model *model);
 
+/* A send or receive. */
+bool gw_comm_is_message(const struct gw_collective *collective);
+
+/* Whether the kernel's name is that of such an exchange. */
+bool gw_comm_names_kind(const struct gw_model *model, const struct gw_op *op, enum gw_comm_kind kind);
+
+/* captured.c. After collectives are bound to kernels: those that were captured become one more for each launch of their
+ * graph, with the launch's call and kernel. Returns 0 or -ENOMEM. */
+int gw_build_captured(struct gw_model *model);
+
 /* lanes.c. After the operations: which threads and devices belong together. Returns 0 or -ENOMEM. */
 int gw_build_lanes(struct gw_model *model);
 

@@ -53,7 +53,7 @@ double gw_comm_bus_factor(enum gw_comm_kind kind, uint32_t size)
     }
 }
 
-static bool is_message(const struct gw_collective *collective)
+bool gw_comm_is_message(const struct gw_collective *collective)
 {
     return collective->kind == GW_COMM_SEND || collective->kind == GW_COMM_RECV;
 }
@@ -102,7 +102,7 @@ static size_t first_carrier(const struct matching *self, uint32_t outer_call)
 }
 
 /* Whether a kernel's name is that of such an exchange; those that NCCL makes of messages are named so. */
-static bool names_kind(const struct gw_model *model, const struct gw_op *op, enum gw_comm_kind kind)
+bool gw_comm_names_kind(const struct gw_model *model, const struct gw_op *op, enum gw_comm_kind kind)
 {
     static const char *const parts[GW_COMM_KIND_COUNT] = {"AllReduce_", "_Reduce_", "ReduceScatter_", "Broadcast_",
                                                           "AllGather_", "SendRecv", "SendRecv",       "SendRecv",
@@ -126,11 +126,11 @@ static void bind(struct matching *self, const uint32_t *collectives, size_t coun
                 continue;
             }
             bool is_taken = false;
-            for (size_t j = 0; j < i && !is_message(collective); j++) {
+            for (size_t j = 0; j < i && !gw_comm_is_message(collective); j++) {
                 is_taken = is_taken || model->collectives[collectives[j]].op == index;
             }
             shared = index;
-            if (!is_taken && names_kind(model, &model->ops[index], collective->kind)) {
+            if (!is_taken && gw_comm_names_kind(model, &model->ops[index], collective->kind)) {
                 own = index;
                 break;
             }
@@ -186,7 +186,7 @@ static int match(struct matching *self, struct gw_collective *collective)
     const struct gw_communicator *communicator = &self->model->communicators[collective->communicator];
     const uint32_t rank = communicator->rank, peer = collective->rank;
     uint64_t pair = 0;
-    if (is_message(collective)) {
+    if (gw_comm_is_message(collective)) {
         const uint32_t from = collective->kind == GW_COMM_SEND ? rank : peer;
         const uint32_t to = collective->kind == GW_COMM_SEND ? peer : rank;
         pair = 1 + ((uint64_t)(from & 0xffffu) << 16 | (to & 0xffffu));
@@ -224,7 +224,7 @@ static void finish(const struct matching *self, struct gw_collective *collective
 {
     const struct gw_communicator *communicator = &self->model->communicators[collective->communicator];
     const struct exchange *exchange = &self->found[collective->match];
-    const uint32_t expected = is_message(collective) ? 2 : communicator->size;
+    const uint32_t expected = gw_comm_is_message(collective) ? 2 : communicator->size;
     collective->matched = exchange->count;
     if (exchange->count != expected || exchange->latest_start_ns == GW_TIME_UNKNOWN) {
         return;
@@ -243,16 +243,33 @@ static void set_bytes(const struct gw_model *model, struct gw_collective *collec
     collective->size_bytes *= gw_comm_type_bytes(collective->type) * (is_part && size ? size : 1);
 }
 
-/* Matches the collectives of calls that succeeded, and says what each waited for the others. */
+static int by_call_then_place(const void *left, const void *right)
+{
+    const struct gw_collective *const *a = left, *const *b = right;
+    if ((*a)->call != (*b)->call) {
+        return (*a)->call < (*b)->call ? -1 : 1;
+    }
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* Matches the collectives of calls that succeeded, in order of call, and says what each waited for the others. */
 static int match_all(struct matching *self)
 {
     struct gw_model *model = self->model;
-    int status = 0;
+    struct gw_collective **order = malloc((model->collectives_count + 1) * sizeof(struct gw_collective *));
+    int status = order ? 0 : -ENOMEM;
+    for (size_t i = 0; order && i < model->collectives_count; i++) {
+        order[i] = &model->collectives[i];
+    }
+    if (order) {
+        qsort(order, model->collectives_count, sizeof(struct gw_collective *), by_call_then_place);
+    }
     for (size_t i = 0; i < model->collectives_count && !status; i++) {
-        if (model->calls[model->collectives[i].call].result == 0) {
-            status = match(self, &model->collectives[i]);
+        if (model->calls[order[i]->call].result == 0 && !order[i]->is_captured) {
+            status = match(self, order[i]);
         }
     }
+    free(order);
     for (size_t i = 0; i < model->collectives_count && !status; i++) {
         if (model->collectives[i].match != GW_NONE) {
             finish(self, &model->collectives[i]);
@@ -288,6 +305,7 @@ int gw_build_collectives(struct gw_builder *builder)
     for (size_t i = 0; i < model->collectives_count && !status; i++) {
         set_bytes(model, &model->collectives[i]);
     }
+    status = status ? status : gw_build_captured(model);
     status = status ? status : match_all(&self);
     free(self.carriers);
     free(self.group);

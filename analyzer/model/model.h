@@ -168,12 +168,13 @@ struct gw_collective {
     uint32_t op;              /* index of the operation that carries it out, which several may share; or GW_NONE */
     uint32_t stream;          /* index */
     uint32_t sequence;        /* within the communicator, or the messages from the one rank to the other, from 0 */
-    uint32_t match;           /* equal for the ranks of one exchange; GW_NONE: the call failed */
+    uint32_t match;           /* equal for the ranks of one exchange; GW_NONE: the call failed, or was captured */
     uint32_t matched;         /* how many of them are in the run */
     uint32_t rank;            /* root or peer, 0 where there is none */
     uint8_t kind;             /* enum gw_comm_kind */
     uint8_t type;             /* ncclDataType_t */
     uint16_t reduction;       /* ncclRedOp_t */
+    bool is_captured; /* into a graph: each launch of it has one more of these, with the call that launched it */
 };
 
 enum gw_op_kind {
@@ -363,7 +364,7 @@ struct gw_model {
     GW_ARRAY(struct gw_module, modules);
     GW_ARRAY(struct gw_graph, graphs);
     GW_ARRAY(struct gw_communicator, communicators);
-    GW_ARRAY(struct gw_collective, collectives); /* ordered by call */
+    GW_ARRAY(struct gw_collective, collectives); /* ordered by call, those of graph launches after all others */
     GW_ARRAY(struct gw_thread_gap, thread_gaps); /* ordered by thread, then begin */
     GW_ARRAY(struct gw_range, ranges);           /* ordered by thread, then begin, an outer one first */
     GW_ARRAY(struct gw_loss, losses);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """hosts_test.py GPUWITNESS PROGRAM: two ranks recorded apart, as on two hosts whose clocks differ, whose runs are then copied
 into one directory. The clocks must be fitted to within 20 us of what was injected, at the begin and at the end, and who
-waited for whom must be what the simulated GPU logged, to within 20 us too. A rank that is killed must leave a report of the
+waited for whom must be what the simulated GPU logged, to within 20 us too, also of collectives in graphs. A rank that is killed must leave a report of the
 other that says so."""
 import csv
 import glob
@@ -118,6 +118,14 @@ def one_host(folder):
     check_waits(run, folder, [starts_and_ends(folder, rank) for rank in (0, 1)])
 
 
+def captured(folder):
+    """The collective is captured once: each launch of the graph is one more."""
+    run, statuses, results = run_both(folder, [], [STEPS, "graph"])
+    if statuses != [0, 0]:
+        fail(f"the ranks ended with {statuses}: {results}")
+    check_waits(run, folder, [starts_and_ends(folder, rank) for rank in (0, 1)])
+
+
 def killed_rank(folder):
     run, statuses, _ = run_both(folder, [], [STEPS, 100])
     if statuses[1] != 128 + 9 or statuses[0] == 0:
@@ -132,6 +140,6 @@ def killed_rank(folder):
     print("killed rank:", said)
 
 
-for case in (two_hosts, one_host, killed_rank):
+for case in (two_hosts, one_host, captured, killed_rank):
     with tempfile.TemporaryDirectory(prefix="gw-hosts-") as name:
         case(pathlib.Path(name))

@@ -1,10 +1,12 @@
 /* One rank of a job whose ranks are started apart: rank FOLDER STEPS, with RANK and WORLD_SIZE as launchers set them.
  * The id of the communicator goes from rank 0 to rank N through the pipe FOLDER/N. The ranks reduce once a step, and
- * take turns at being late. With a third argument N, rank 1 kills itself in step N. */
+ * take turns at being late. With a third argument N, rank 1 kills itself in step N; with `graph`, all reduce by
+ * launching a graph. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -45,9 +47,12 @@ int main(int argc, char **argv)
 {
     check(argc < 3 || !getenv("RANK") || !getenv("WORLD_SIZE"), "the command line");
     const int rank = atoi(getenv("RANK")), size = atoi(getenv("WORLD_SIZE")), steps = atoi(argv[2]);
-    const int last = argc > 3 && rank == 1 ? atoi(argv[3]) : -1;
+    const int has_graph = argc > 3 && strcmp(argv[3], "graph") == 0;
+    const int last = argc > 3 && !has_graph && rank == 1 ? atoi(argv[3]) : -1;
     ncclUniqueId id;
     ncclComm_t comm;
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
     cudaStream_t stream;
     float *values;
     char *work;
@@ -58,12 +63,21 @@ int main(int argc, char **argv)
         check(ncclGetUniqueId(&id), "ncclGetUniqueId");
     pass_id(argv[1], rank, size, &id);
     check(ncclCommInitRank(&comm, size, id, rank), "ncclCommInitRank");
+    if (has_graph) {
+        check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+        check(cudaMemsetAsync(work, 0, 1 << 20, stream), "cudaMemsetAsync");
+        check(ncclAllReduce(values, values, FLOATS, ncclFloat, ncclSum, comm, stream), "ncclAllReduce");
+        check(cudaStreamEndCapture(stream, &graph) || cudaGraphInstantiate(&exec, graph, 0), "cudaStreamEndCapture");
+    }
     for (int step = 0; step < steps; step++) {
         if (step == last)
             raise(SIGKILL);
         for (int i = 0; i < (step % size == rank ? 40 : 4); i++)
             check(cudaMemsetAsync(work, step, 1 << 20, stream), "cudaMemsetAsync");
-        check(ncclAllReduce(values, values, FLOATS, ncclFloat, ncclSum, comm, stream), "ncclAllReduce");
+        if (has_graph)
+            check(cudaGraphLaunch(exec, stream), "cudaGraphLaunch");
+        else
+            check(ncclAllReduce(values, values, FLOATS, ncclFloat, ncclSum, comm, stream), "ncclAllReduce");
         check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
         wait_for_batch();
     }

@@ -134,6 +134,7 @@ ncclResult_t comm_join(uint64_t id, int rank, int size, bool is_blocking, struct
     comm->size = size;
     comm->device = device;
     comm->context = context;
+    driver_kernel(context, "ncclDevKernel_Generic"); // loads the module now: a capture later forbids that
     comm->is_blocking = is_blocking;
     *ret_comm = comm;
     return ncclSuccess;
