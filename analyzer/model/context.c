@@ -326,9 +326,10 @@ uint32_t gw_builder_communicator(struct gw_builder *builder, uint32_t process, u
 static int take_coverage(struct gw_builder *builder, size_t input, const struct context_event *event)
 {
     struct gw_model *model = builder->model;
+    const uint32_t kind = (uint32_t)event->words[GW_ARG_coverage_kind];
     struct gw_coverage coverage = {
         .process = gw_builder_process(builder, input, (uint32_t)event->words[GW_ARG_coverage_pid]),
-        .kind = (uint32_t)event->words[GW_ARG_coverage_kind],
+        .kind = kind,
         .name = strdup(event->stream->texts + event->words[GW_ARG_coverage_name]),
         .detail = strdup(event->stream->texts + event->words[GW_ARG_coverage_detail]),
     };
@@ -338,6 +339,7 @@ static int take_coverage(struct gw_builder *builder, size_t input, const struct 
         free(coverage.detail);
         return -ENOMEM;
     }
+    model->processes[coverage.process].ended = model->processes[coverage.process].ended || kind == GW_COVERAGE_ENDED;
     model->coverages[model->coverages_count++] = coverage;
     return 0;
 }

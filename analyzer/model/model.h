@@ -43,6 +43,7 @@ struct gw_process {
     uint32_t visible_devices;                 /* how many it could have used; 0: not known */
     uint32_t ranks;                           /* of its job, likewise; 0 when not known */
     uint32_t recording;                       /* index */
+    bool ended;                               /* it said that it leaves by exit() */
     uint32_t op_first, op_count;              /* into gw_model.process_ops: its operations in order of enqueue */
     double own_ns_per_call;                   /* what the tool's own code took of a call, measured; 0: not known */
 };

@@ -9,10 +9,7 @@
 
 #define RANKS_MAX (1u << 20) /* more than any job has; a variable may hold anything */
 
-/* A process that was last seen this much before the end of the run did not see it: a share of the run, and a time. */
-#define EARLY_PARTS 10u
-#define EARLY_NS 200000000u
-#define EARLY_SAID 8u
+#define BROKEN_OFF_SAID 8u /* more are only counted */
 
 static bool take_number(const char *environment, const char *name, uint32_t *ret_value)
 {
@@ -214,34 +211,33 @@ static int say_killed(struct gw_model *model)
     return status;
 }
 
-static bool ended_well(const struct gw_model *model, const struct gw_process *process)
+/* Ranks whose process did not leave by exit() as others did. Of one with a recorder of its own that was ended by a
+ * signal, that is known. */
+static int say_broken_off(struct gw_model *model)
 {
-    const struct gw_recording *recording = &model->recordings[process->recording];
-    return recording->ranks && recording->finished && recording->exit_status == 0;
-}
-
-/* Ranks of which nothing came any more long before the others' end, without having ended by themselves. */
-static int say_early(struct gw_model *model)
-{
-    const uint64_t length_ns = model->run.end_ns - model->run.begin_ns, share_ns = length_ns / EARLY_PARTS;
-    const uint64_t least_ns = share_ns > EARLY_NS ? share_ns : EARLY_NS;
+    bool some_ended = false;
     int status = 0;
     unsigned said = 0, more = 0;
-    for (size_t i = 0; i < model->processes_count && !status && !model->run.still_running; i++) {
+    for (size_t i = 0; i < model->processes_count; i++) {
+        some_ended = some_ended || (model->processes[i].ranks > 1 && model->processes[i].ended);
+    }
+    for (size_t i = 0; i < model->processes_count && some_ended && !status; i++) {
         const struct gw_process *process = &model->processes[i];
-        if (process->ranks < 2 || !process->last_ns || model->run.end_ns - process->last_ns < least_ns ||
-            ended_well(model, process)) {
+        const struct gw_recording *recording = &model->recordings[process->recording];
+        if (process->ranks < 2 || process->ended || !process->op_count || !recording->finished ||
+            recording->exit_signal || model->run.still_running) {
             continue;
         }
-        if (said++ < EARLY_SAID) {
-            status =
-                say(model, "rank %d was last seen %.3f s after the run began, %.3f s before its end", process->rank,
-                    since_begin_s(model, process->last_ns), (double)(model->run.end_ns - process->last_ns) / 1e9);
+        if (said++ < BROKEN_OFF_SAID) {
+            status = say(model,
+                         "rank %d was last seen %.3f s after the run began and did not end by exit(): it was killed, "
+                         "or called _exit()",
+                         process->rank, since_begin_s(model, process->last_ns));
         } else {
             more++;
         }
     }
-    return status || !more ? status : say(model, "%u more ranks were last seen long before the run's end", more);
+    return status || !more ? status : say(model, "%u more ranks did not end by exit()", more);
 }
 
 /* Recordings of which only the first steps were taken. */
@@ -286,7 +282,7 @@ int gw_build_ranks(struct gw_builder *builder)
         model->run.unseen |= GW_UNSEEN_RANKS;
     }
     status = status ? status : say_killed(model);
-    status = status ? status : say_early(model);
+    status = status ? status : say_broken_off(model);
     status = status ? status : say_excerpts(builder);
     free(seen);
     return status;

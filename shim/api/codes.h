@@ -169,7 +169,8 @@ enum gw_coverage_kind {
     GW_COVERAGE_DISABLED = 3,    /* a part of tracing turned itself off; detail: why */
     GW_COVERAGE_UNTIMED = 4,     /* device operations without times; name: count; detail: why */
     GW_COVERAGE_MISSED = 5,      /* calls that are not in the trace; name: count; detail: why */
-    GW_COVERAGE_VERSION = 6      /* name: library; detail: the version it states */
+    GW_COVERAGE_VERSION = 6,     /* name: library; detail: the version it states */
+    GW_COVERAGE_ENDED = 7        /* the process leaves by exit() */
 };
 
 #endif

@@ -100,6 +100,15 @@ class Launched(Ranks):
         self.assertRegex(problem, r"^rank 1 was ended by signal 9 \(SIGKILL\), [0-9.]+ s after the run began$")
         self.assertGreaterEqual(report["steps"]["count"], 3 * (STEPS // 2 - 2))
 
+    def test_a_killed_rank_of_one_recorder(self):
+        script = ('for RANK in 0 1 2; do RANK=$RANK WORLD_SIZE=3 "$@" & done; wait')
+        subprocess.run(self.record(self.run_dir, "sh", "-c", script, "sh", *self.program("--dies", 1)),
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PATIENCE_S)
+        report = self.report(self.run_dir)
+        self.assertEqual(self.ranks_of(report), [0, 1, 2])
+        (problem,) = report["run"]["problems"]
+        self.assertRegex(problem, r"^rank 1 was last seen [0-9.]+ s after the run began and did not end by exit\(\)")
+
     def test_what_a_dead_recorder_left_cannot_be_read(self):
         self.launch(range(3), 3)
         folder = next(path for path in self.run_dir.glob("rank-*") if
