@@ -195,7 +195,7 @@ static void end_packet(struct writer *self, uint64_t end_ns, bool even_empty)
     self->head.end_ns = end_ns > self->head.begin_ns ? end_ns : self->head.begin_ns;
     self->head.content_bits = self->head.packet_bits = bytes * 8;
     if (self->file && (fwrite(&self->head, sizeof(self->head), 1, self->file) != 1 ||
-                       fwrite(self->packet->data, 1, self->packet->len, self->file) != self->packet->len))
+                       (self->packet->len && fwrite(self->packet->data, self->packet->len, 1, self->file) != 1)))
         self->status = self->status ? self->status : errno ? -errno : -EIO;
     self->bytes += bytes;
     self->head.number++;
