@@ -11,6 +11,7 @@
 #include "analyzer/model/perturbation.h"
 #include "analyzer/model/recordings.h"
 #include "analyzer/model/steps.h"
+#include "analyzer/read/parallel.h"
 #include "shim/api/functions.h"
 
 static char **copy_words(char *const *words)
@@ -272,6 +273,24 @@ static int build_aligned(const char *path, struct gw_recordings *recordings, str
                              : status;
 }
 
+/* The last two things that are done with a run, side by side. */
+struct ending {
+    struct gw_recordings *recordings;
+    struct gw_model *model;
+    const struct gw_model_options *options;
+    struct gw_error *error;
+};
+
+static int end_build(void *user, size_t index)
+{
+    struct ending *ending = user;
+    if (index == 1) {
+        return find_steps(ending->model, ending->options, ending->error);
+    }
+    gw_recordings_release(ending->recordings);
+    return 0;
+}
+
 int gw_model_build_from_recordings(const char *path, struct gw_recordings *recordings,
                                    const struct gw_model_options *options, struct gw_model **ret_model,
                                    struct gw_error *error)
@@ -284,10 +303,9 @@ int gw_model_build_from_recordings(const char *path, struct gw_recordings *recor
     for (char **problem = recordings->problems; problem && *problem && !status; problem++) {
         status = gw_add_problem(&model->run, *problem);
     }
-    gw_recordings_release(recordings);
-    if (!status) {
-        status = find_steps(model, options, error);
-    }
+    struct ending ending = {.recordings = recordings, .model = model, .options = options, .error = error};
+    int end_status = gw_parallel_for(status ? 1 : 2, end_build, &ending);
+    status = status ? status : end_status;
     if (status) {
         gw_model_destroy(model);
     } else {

@@ -53,7 +53,7 @@ static bool is_of(const struct gw_model *model, const struct gw_call *call, cons
 
 static bool is_wait(const struct gw_model *model, const struct gw_call *call, const struct gw_sequence *sequence)
 {
-    return is_of(model, call, sequence) && gw_call_class(call->function) == GW_CALL_SYNC;
+    return gw_call_class(call->function) == GW_CALL_SYNC && is_of(model, call, sequence);
 }
 
 static int by_index(const void *left, const void *right)
