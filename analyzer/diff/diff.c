@@ -156,9 +156,11 @@ static void sum_up_steps(struct gw_diff_side *side, const struct gw_model *model
         if (!work->devices[index])
             continue;
         for (size_t i = first; i < first + count; i++) {
+            if (budget->cells[i].unused)
+                continue;
             used[budget->cells[i].device] = true;
             for (int c = 0; c < GW_CLASS_COUNT; c++)
-                class_ms[c] += (double)budget->cells[i].ns[c] / 1e6 / (double)count;
+                class_ms[c] += (double)budget->cells[i].ns[c] / 1e6 / work->devices[index];
         }
         for (int c = 0; c < GW_CLASS_COUNT; c++)
             take(&samples[c], class_ms[c]);
@@ -230,7 +232,7 @@ int gw_diff_side_create(const struct gw_model *model, const struct gw_budget *bu
     for (uint32_t i = 0; i < model->names_count; i++)
         work.kernels[i].name = i;
     for (size_t i = 0; i < budget->cells_count; i++)
-        work.devices[budget->cells[i].step] += !model->steps[budget->cells[i].step].warmup;
+        work.devices[budget->cells[i].step] += !model->steps[budget->cells[i].step].warmup && !budget->cells[i].unused;
     for (size_t i = 0; i < model->ops_count; i++) {
         if (is_kernel(&model->ops[i]) && model->ops[i].stream != GW_NONE)
             add_kernel(side, model, &model->ops[i], &work);
