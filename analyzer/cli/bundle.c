@@ -300,6 +300,8 @@ static void print_redactions(const struct gw_redactor *redactor)
 {
     for (size_t i = 0; i < redactor->list_count; i++)
         printf("%-10s  %s\n", redactor->list[i].placeholder, redactor->list[i].secret);
+    for (size_t i = 0; i < redactor->hashed_count; i++)
+        printf("%s  %s\n", redactor->hashed[i].placeholder, redactor->hashed[i].secret);
 }
 
 /* Reads the recording once more and chooses what of it goes along. Returns 0 or a negative errno after complaining. */

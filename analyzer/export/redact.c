@@ -108,10 +108,12 @@ static size_t match(const struct gw_redactor *self, const char *text, size_t at,
     size_t longest = 0;
     for (size_t i = 0; i < self->list_count; i++) {
         const char *secret = self->list[i].secret;
+        if (!self->list[i].everywhere || *secret != text[at])
+            continue;
         size_t length = strlen(secret);
         bool inside = (at && is_word(text[at - 1]) && is_word(secret[0])) ||
                       (length && is_word(secret[length - 1]) && is_word(text[at + strnlen(text + at, length)]));
-        if (self->list[i].everywhere && length > longest && strncmp(text + at, secret, length) == 0 && !inside) {
+        if (length > longest && strncmp(text + at, secret, length) == 0 && !inside) {
             longest = length;
             *ret_placeholder = self->list[i].placeholder;
         }
@@ -397,6 +399,27 @@ static int redact_run(struct gw_redactor *self, struct gw_run_info *run)
     return !status && run->path ? set(&run->path, strdup("run")) : status;
 }
 
+/* A name, and where it became a hash also what it was. */
+static int redact_and_note(struct gw_redactor *self, char **field)
+{
+    if (!self->hash_names || !*field)
+        return gw_redact_field(self, GW_PRIVATE_NAME, field);
+    struct gw_redaction *grown = realloc(self->hashed, (self->hashed_count + 1) * sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    self->hashed = grown;
+    struct gw_redaction noted = {.secret = strdup(*field)};
+    int status = noted.secret ? gw_redact_field(self, GW_PRIVATE_NAME, field) : -ENOMEM;
+    bool changed = !status && strcmp(noted.secret, *field) != 0;
+    noted.placeholder = changed ? strdup(*field) : NULL;
+    if (!noted.placeholder) {
+        free(noted.secret);
+        return changed ? -ENOMEM : status;
+    }
+    self->hashed[self->hashed_count++] = noted;
+    return 0;
+}
+
 int gw_redact_model(struct gw_model *model, struct gw_redactor *self)
 {
     int status = learn_person(self);
@@ -413,7 +436,7 @@ int gw_redact_model(struct gw_model *model, struct gw_redactor *self)
     for (size_t i = 0; model->run.problems && model->run.problems[i] && !status; i++)
         status = gw_redact_field(self, GW_PRIVATE_TEXT, &model->run.problems[i]);
     for (size_t i = 0; i < model->threads_count && !status; i++)
-        status = gw_redact_field(self, GW_PRIVATE_NAME, &model->threads[i].name);
+        status = redact_and_note(self, &model->threads[i].name);
     for (size_t i = 0; i < model->devices_count && !status; i++)
         status = gw_redact_field(self, GW_PRIVATE_SERIAL, &model->devices[i].uuid);
     for (size_t i = 0; i < model->coverages_count && !status; i++) {
@@ -421,16 +444,22 @@ int gw_redact_model(struct gw_model *model, struct gw_redactor *self)
         status = status ? status : gw_redact_field(self, GW_PRIVATE_TEXT, &model->coverages[i].detail);
     }
     for (size_t i = 0; i < model->names_count && !status; i++)
-        status = gw_redact_field(self, GW_PRIVATE_NAME, &model->names[i]);
+        status = redact_and_note(self, &model->names[i]);
     return status;
+}
+
+static void release_list(struct gw_redaction *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(list[i].secret);
+        free(list[i].placeholder);
+    }
+    free(list);
 }
 
 void gw_redactor_release(struct gw_redactor *self)
 {
-    for (size_t i = 0; i < self->list_count; i++) {
-        free(self->list[i].secret);
-        free(self->list[i].placeholder);
-    }
-    free(self->list);
+    release_list(self->list, self->list_count);
+    release_list(self->hashed, self->hashed_count);
     *self = (struct gw_redactor){0};
 }

@@ -29,6 +29,7 @@ struct gw_redaction {
 
 struct gw_redactor {
     GW_ARRAY(struct gw_redaction, list);
+    GW_ARRAY(struct gw_redaction, hashed); /* names of the model that became hashes */
     unsigned counts[6]; /* by kind, for the numbers of placeholders */
     bool hash_names;    /* names of kernels, threads, ranges, and files outside the system's folders become hashes */
 };

@@ -91,6 +91,8 @@ def check_hashes(run, folder, working):
     for target in ("hashed.tar.gz", "hashed-again.tar.gz"):
         result = run("bundle", "--hash-names", "-o", target, "run")
         expect(result.returncode == 0 and not result.stderr, result.stderr)
+    listed = run("bundle", "--hash-names", "--show-redactions", "run").stdout
+    expect(all(f"  {name}\n" in listed for name in names), "--show-redactions does not tell the names that are hashed")
     for member in unpack_all(working / "hashed.tar.gz"):
         for name in names | {"train_loop"}:
             expect(name.encode() not in member[1], f"--hash-names: {member[0]} holds {name}")
