@@ -114,7 +114,7 @@ static int fill(const char *view, const struct gw_trace_directory *directory, co
     return fclose(out) != 0 && !status ? -errno : status;
 }
 
-int gw_packet_view_create(const struct gw_trace_directory *directory, const struct gw_packet_range *range,
+int gw_packet_view_create(const struct gw_trace_directory *directory, const struct gw_packet_range *range, bool ask,
                           char **ret_path)
 {
     const char *temporary = getenv("TMPDIR");
@@ -130,7 +130,7 @@ int gw_packet_view_create(const struct gw_trace_directory *directory, const stru
     const struct gw_stream_packet *first = &range->file->packets[range->first];
     int status = fill(path, directory, range);
     /* Another version of Babeltrace may fall back to all packets: it is asked, not trusted. */
-    if (!status && !gw_stream_graph_spans(path, first[range->count - 1].end_ns - first->begin_ns)) {
+    if (!status && ask && !gw_stream_graph_spans(path, first[range->count - 1].end_ns - first->begin_ns)) {
         status = -ENOTSUP;
     }
     if (status) {

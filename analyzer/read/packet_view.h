@@ -14,10 +14,11 @@ struct gw_packet_range {
     size_t first, count;
 };
 
-/* Makes the view and stores the path of its folder, which the caller owns and gw_packet_view_remove releases. Returns
- * 0, -ENOTSUP when Babeltrace would not read these packets exactly, -ENOMEM or another negative errno when the folder
+/* Makes the view and stores the path of its folder, which the caller owns and gw_packet_view_remove releases. ask: make
+ * sure that Babeltrace shows just these packets; what holds for one range of a stream holds for all. Returns 0,
+ * -ENOTSUP when it would show others, -ENOMEM or another negative errno when the folder
  * cannot be written. Not to be called while another thread creates or destroys a graph. */
-int gw_packet_view_create(const struct gw_trace_directory *directory, const struct gw_packet_range *range,
+int gw_packet_view_create(const struct gw_trace_directory *directory, const struct gw_packet_range *range, bool ask,
                           char **ret_path);
 
 /* Removes the folder and frees the path; NULL is allowed. */

@@ -129,7 +129,7 @@ static int add_parts(struct pool *pool, const struct task *whole, const struct g
     for (size_t i = 0; i < count && !status; i++) {
         struct task part = {
             .directory = whole->directory, .range = ranges[i], .size_bytes = gw_packet_range_bytes(&ranges[i])};
-        status = gw_packet_view_create(whole->directory, &ranges[i], &part.view_path);
+        status = gw_packet_view_create(whole->directory, &ranges[i], i == 0, &part.view_path);
         if (!status && (status = add_task(pool, &part))) {
             gw_packet_view_remove(part.view_path, &part.range);
         }

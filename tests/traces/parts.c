@@ -101,7 +101,7 @@ static bool check_file(const struct gw_trace_directory *directory, const struct 
                 gw_packet_ranges_divide(file, 1, &ranges, &count) == 0 && (parts = calloc(count, sizeof(*parts)));
     for (size_t i = 0; i < count && same; i++) {
         char *view = NULL;
-        int status = gw_packet_view_create(directory, &ranges[i], &view);
+        int status = gw_packet_view_create(directory, &ranges[i], true, &view);
         if (status) {
             printf("%s: no view: %s\n", file->name, strerror(-status));
         }
