@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum how { AS_IT_IS, JOB, HOST, VARIABLES, WORDS, TEXTS, TEXT };
+enum how { AS_IT_IS, JOB, HOST, SERIAL, VARIABLES, WORDS, TEXTS, TEXT };
 
 /* What is not here tells of the machine or of the recorder's own files. */
 static const struct {
@@ -16,6 +16,10 @@ static const struct {
             {"recovered", AS_IT_IS},
             {"command", WORDS},
             {"host", HOST},
+            {"boot_id", SERIAL},
+            {"clock_offset", AS_IT_IS},
+            {"timing_window", AS_IT_IS},
+            {"excerpt", AS_IT_IS},
             {"start", AS_IT_IS},
             {"end", AS_IT_IS},
             {"environment", VARIABLES},
@@ -69,6 +73,8 @@ static int redact(struct gw_redactor *redactor, enum how how, json_t **value)
         return json_is_object(*value) && json_object_set_new(*value, "id", json_string("{job}")) != 0 ? -ENOMEM : 0;
     case HOST:
         return redact_string(redactor, GW_PRIVATE_HOST, *value);
+    case SERIAL:
+        return redact_string(redactor, GW_PRIVATE_SERIAL, *value);
     case VARIABLES:
         return redact_object(redactor, GW_PRIVATE_VARIABLES, value);
     case TEXT:
