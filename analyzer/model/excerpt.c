@@ -6,6 +6,7 @@
 
 #include "analyzer/model/builder.h"
 #include "analyzer/model/recordings.h"
+#include "analyzer/read/clock_shift.h"
 
 static const uint8_t words_of[GW_RECORD_COUNT] = {
 #define GW_EVENT(event)
@@ -274,6 +275,17 @@ end:
     return status;
 }
 
+/* A time as the run file states it: for tests, whoever parses one shifts its times. */
+static json_int_t stated_ns(const struct gw_run_file *run, uint64_t t_ns)
+{
+    const struct gw_clock_shift back = {
+        .offset_ns = -run->test_shift.offset_ns,
+        .ppm = -run->test_shift.ppm,
+        .about_ns = run->test_shift.about_ns + (uint64_t)run->test_shift.offset_ns,
+    };
+    return (json_int_t)gw_clock_shifted(&back, t_ns);
+}
+
 /* The run file with the windows cut, which says what was. */
 static int rewrite_run(const struct gw_run_file *from, uint64_t end_ns, size_t steps, size_t all_steps, uint64_t bytes,
                        struct gw_run_file **ret_run, struct gw_error *error)
@@ -285,8 +297,8 @@ static int rewrite_run(const struct gw_run_file *from, uint64_t end_ns, size_t s
         const uint64_t window_begin_ns = from->windowed ? from->windows[i].begin_ns : from->begin_monotonic_ns;
         const uint64_t window_end_ns = from->windowed ? from->windows[i].end_ns : UINT64_MAX;
         if (window_begin_ns < end_ns) {
-            json_array_append_new(windows, json_pack("[I, I]", (json_int_t)window_begin_ns,
-                                                     (json_int_t)(window_end_ns < end_ns ? window_end_ns : end_ns)));
+            json_array_append_new(windows, json_pack("[I, I]", stated_ns(from, window_begin_ns),
+                                                     stated_ns(from, window_end_ns < end_ns ? window_end_ns : end_ns)));
         }
     }
     json_object_set_new(root, "windows", windows);

@@ -35,19 +35,21 @@ class Ranks(unittest.TestCase):
     def report(self, *words):
         return json.loads(self.tool("report", "--json", *words))
 
-    def record(self, run, *program):
-        return [GPUWITNESS, "record", "-q", f"--simgpu={CONFIG}", "-o", str(run), "--", *map(str, program)]
+    def record(self, run, *program, options=()):
+        return [GPUWITNESS, "record", "-q", f"--simgpu={CONFIG}", *options, "-o", str(run), "--", *map(str, program)]
 
     def program(self, *options):
         return [DDP_LOOP, "--steps", STEPS, "--id-file", self.base / "id", *options]
 
-    def launch(self, ranks, size, *options, prefix=lambda rank: [], run=lambda rank: None, fails=(), program=None):
+    def launch(self, ranks, size, *options, prefix=lambda rank: [], run=lambda rank: None, fails=(), program=None,
+               recorder=lambda rank: []):
         """As torchrun does: a process for each rank, all at once."""
         started = []
         for rank in ranks:
             environment = {**os.environ, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(size),
                            "MASTER_ADDR": "localhost", "MASTER_PORT": "29500", "TORCHELASTIC_RUN_ID": "job-1"}
-            command = [*prefix(rank), *self.record(run(rank) or self.run_dir, *(program or self.program(*options)))]
+            command = [*prefix(rank), *self.record(run(rank) or self.run_dir, *(program or self.program(*options)),
+                                                      options=recorder(rank))]
             started.append((rank, subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL,
                                                    stderr=subprocess.PIPE, text=True)))
         for rank, process in started:
@@ -225,6 +227,18 @@ class Summaries(Ranks):
         self.assertEqual(self.tool("report", "--json", self.base / "all"), self.whole)
         self.assertEqual(self.tool("merge", *files), self.tool("report", self.run_dir))
         self.assertEqual(self.tool("merge", "--md", self.run_dir), self.tool("report", "--md", self.run_dir))
+
+    def test_clocks_that_differ(self):
+        """Fitted after the ranks were put together, so it makes no difference where they were cut and packed."""
+        shutil.rmtree(self.run_dir)
+        (self.base / "id").unlink()
+        self.launch(range(3), 3, recorder=lambda rank: [f"--clock-offset={rank * 7_000_000_000},{10 * rank}"])
+        for options in ((), ("--rank-size=90K",)):
+            whole = self.tool("report", "--json", *options, self.run_dir)
+            report = json.loads(whole)
+            self.assertGreater(report["steps"]["count"], 3)
+            files = self.reduce(*options)
+            self.assertEqual(self.tool("merge", "--json", *options, *files), whole)
 
     def test_exports_are_the_same(self):
         (one, *_) = self.reduce()
