@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""The options of `gpuwitness report`, each against what --json says of the same run:
+
+    check_report.py GPUWITNESS TRAIN_LOOP"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+FAULTS = []
+
+
+def expect(holds, what):
+    if not holds:
+        print("FAULT:", what)
+        FAULTS.append(what)
+
+
+def main():
+    gpuwitness, program = sys.argv[1:3]
+
+    def run(*words, status=0):
+        done = subprocess.run([gpuwitness, *map(str, words)], capture_output=True, text=True, check=False)
+        expect(done.returncode == status, f"{words}: status {done.returncode}, not {status}: {done.stderr}")
+        if status not in (0, 3):
+            expect(done.stderr.count("\n") == 1, f"{words}: {done.stderr}")
+        return done.stdout if status in (0, 3) else done.stderr
+
+    with tempfile.TemporaryDirectory(prefix="gw-report-") as name:
+        folder = pathlib.Path(name) / "run"
+        run("record", "-q", "--simgpu", "-o", folder, "--", program)
+        verdicts = json.loads(run("report", "--json", folder))["verdicts"]
+        confirmed = [verdict for verdict in verdicts if verdict["verdict"] == "confirmed"]
+        expect(confirmed, "nothing is confirmed of the loop with planted faults")
+
+        markdown = run("report", "--md", folder)
+        expect("### Verdicts" in markdown and "| class | time | share |" in markdown, f"Markdown: {markdown[:500]}")
+        for verdict in verdicts:
+            expect(verdict["id"] in markdown, f"{verdict['id']} is not in the Markdown")
+        for line in markdown.splitlines():
+            if line.startswith("|"):
+                expect(line.endswith("|"), f"a row of a table that does not end: {line}")
+        position = [markdown.find(f"**{verdict['id']}**") for verdict in confirmed]
+        expect(-1 not in position and position == sorted(position), f"confirmed ones in order: {position}")
+
+        for verdict in verdicts:
+            alone = run("report", "--verdict", verdict["id"], folder)
+            others = [other["id"] for other in verdicts if other is not verdict and other["id"] in alone.split()]
+            expect(verdict["id"] in alone and not others, f"--verdict {verdict['id']}: {alone}")
+            expect(verdict["verdict"] != "unknown" or "unknown" in alone, f"--verdict {verdict['id']}: {alone}")
+            explained = run("report", "--explain", verdict["id"])
+            expect(explained.startswith(verdict["id"] + ": ") and "What mends it: " in explained, explained)
+        expect("did you mean 'host-sync'" in run("report", "--verdict", "host-sink", folder, status=2), "--verdict")
+        expect("did you mean 'host-sync'" in run("report", "--explain", "host-sink", status=2), "--explain")
+
+        text = run("report", folder)
+        for verdict in confirmed:
+            saving_ms, at = verdict["saving_ms"], verdict["id"]
+            expect(run("report", "--fail-on", f"{at}>{saving_ms * 0.999}", folder, status=3) == text, f"--fail-on {at}")
+            run("report", "--fail-on", f"{at}>{saving_ms * 1.001}", folder)
+        most_ms = max((verdict["saving_ms"] for verdict in confirmed), default=0)
+        run("report", "--fail-on", f"any>{most_ms * 0.999}", folder, status=3)
+        run("report", "--fail-on", f"any>{most_ms * 1.001}", folder)
+        absent = next(verdict["id"] for verdict in verdicts if verdict["verdict"] != "confirmed")
+        run("report", "--fail-on", f"{absent}>0", folder)
+        for wrong in ("host-sync", ">1", "host-sync>", "host-sync>x", "host-sync>-1", "host-sink>1"):
+            run("report", "--fail-on", wrong, folder, status=2)
+        for wrong in (("--json", "--md"), ("--json", "--verdict", "host-sync"), ("--md", "--verdict", "host-sync"),
+                      ("--step-every", "2"), ("--rank-size", "0"), ("--rank-size", "x")):
+            run("report", *wrong, folder, status=2)
+        run("report", status=2)
+    print(f"{len(verdicts)} verdicts, {len(confirmed)} confirmed, {len(FAULTS)} faults")
+    return 1 if FAULTS else 0
+
+
+sys.exit(main())
