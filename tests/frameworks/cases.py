@@ -33,6 +33,7 @@ class Case:
     absent: set = dataclasses.field(default_factory=set)
     kinds: set = dataclasses.field(default_factory=set)  # of operations that must be there
     launcher: list = dataclasses.field(default_factory=list)
+    has_gpu: bool = True  # False: it trains on the CPU, and all it prints must be the same
 
 
 def transformer(*arguments, **more):
@@ -45,6 +46,8 @@ def train(*arguments, **more):
 
 TORCHRUN = ["-m", "torch.distributed.run", "--nproc-per-node", "2"]
 CASES = {
+    "pytorch-cpu": Case("pytorch", HERE / "pytorch_cpu.py", has_gpu=False),
+    "jax-cpu": Case("jax", HERE / "jax_cpu.py", has_gpu=False),
     "pytorch": transformer(kinds={"kernel", "h2d"}, absent={"recompile", "compile-warmup"}),
     "pytorch-item": transformer("--item", config=SLOW_GPU, confirmed={"host-sync"}, kinds={"d2h"}),
     "pytorch-pinned": transformer("--pinned", absent={"pageable-copy", "recompile"}),
@@ -117,6 +120,15 @@ def check(case, report, kinds):
     return problems
 
 
+def run_without_gpu(name, program, gpuwitness, folder, environment):
+    environment = {**environment, "JAX_PLATFORMS": "cpu"}
+    alone = run(program, folder, environment)
+    recorded = run([gpuwitness, "record", "-q", "-o", folder / "run", "--", *program], folder, environment)
+    same = alone == recorded and len(alone.splitlines()) > 50
+    print(f"{name:20} {'':6} {'':10} {'':9} {'':7} {'':16} {'as wanted' if same else 'it prints something else recorded'}", flush=True)
+    return same
+
+
 def run_case(name, case, options, folder):
     gpuwitness = options.build / "bin" / "gpuwitness"
     python = options.wheels / case.framework / "bin" / "python"
@@ -125,6 +137,8 @@ def run_case(name, case, options, folder):
     environment = {key: value for key, value in os.environ.items() if key not in ("LD_PRELOAD", "SIMGPU_CONFIG")}
     environment.update(XLA_FLAGS=XLA_FLAGS, PYTHONDONTWRITEBYTECODE="1", OMP_NUM_THREADS="1", TF_CPP_MIN_LOG_LEVEL="2")
     program = [python, *case.launcher, case.script, *case.arguments]
+    if not case.has_gpu:
+        return run_without_gpu(name, program, gpuwitness, folder, environment)
     alone = run(program, folder, simulated(options.build, config, environment))
     recorded = run([gpuwitness, "record", "-q", f"--simgpu={config}", "-o", folder / "run", "--", *program], folder, environment)
     report = json.loads(run([gpuwitness, "report", "--json", folder / "run"], folder, None))
