@@ -4,6 +4,7 @@
 
 #include "analyzer/export/report_comm.h"
 #include "analyzer/export/report_facts.h"
+#include "analyzer/export/report_seen.h"
 #include "analyzer/model/causality.h"
 
 /* jansson's _new setters take the value even when they fail, and NULL makes them fail: one flag is enough. */
@@ -124,7 +125,7 @@ static json_t *perturbation_json(struct json *json, const struct gw_model *model
 
 static json_t *coverage_json(struct json *json, const struct gw_model *model)
 {
-    json_t *coverage = json_object(), *ranges = json_array(), *routes = json_object(), *not_wrapped = json_array();
+    json_t *coverage = json_object(), *ranges = json_array(), *not_wrapped = json_array();
     uint64_t lost = model->run.discarded_events, in_ranges = 0, floor_ns = 0;
     for (size_t i = 0; i < model->losses_count; i++) {
         json_t *range = json_object();
@@ -137,9 +138,7 @@ static json_t *coverage_json(struct json *json, const struct gw_model *model)
     }
     for (size_t i = 0; i < model->coverages_count; i++) {
         const struct gw_coverage *item = &model->coverages[i];
-        if (item->kind == GW_COVERAGE_ROUTE && item->name)
-            put(json, routes, item->name, string_or_null(item->detail));
-        else if (item->kind == GW_COVERAGE_NOT_WRAPPED)
+        if (item->kind == GW_COVERAGE_NOT_WRAPPED)
             append(json, not_wrapped, string_or_null(item->name));
     }
     for (size_t i = 0; i < model->devices_count; i++)
@@ -151,8 +150,11 @@ static json_t *coverage_json(struct json *json, const struct gw_model *model)
     put(json, coverage, "timing_floor_ns", floor_ns ? json_integer((json_int_t)floor_ns) : json_null());
     uint64_t told;
     put(json, coverage, "untimed_operations", json_integer((json_int_t)gw_untimed_operations(model, &told)));
-    put(json, coverage, "routes", routes);
     put(json, coverage, "not_wrapped", not_wrapped);
+    json_t *seen = gw_seen_json(model);
+    if (!seen || json_object_update(coverage, seen) < 0)
+        json->failed = true;
+    json_decref(seen);
     put(json, coverage, "causality", causality_json(json, model));
     put(json, coverage, "perturbation", perturbation_json(json, model));
     return coverage;

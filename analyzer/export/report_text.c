@@ -6,6 +6,7 @@
 
 #include "analyzer/export/report_comm.h"
 #include "analyzer/export/report_facts.h"
+#include "analyzer/export/report_seen.h"
 #include "analyzer/export/report_words.h"
 #include "analyzer/model/causality.h"
 #include "shim/api/functions.h"
@@ -504,9 +505,8 @@ static void print_coverage(const struct text *text)
         not_wrapped += item->kind == GW_COVERAGE_NOT_WRAPPED;
         if (item->kind == GW_COVERAGE_DISABLED || item->kind == GW_COVERAGE_UNTIMED)
             gw_page_item(&text->page, "not seen", FACT, "%s%s%s", name, *name ? ": " : "", detail);
-        else if (text->options->verbose && item->kind == GW_COVERAGE_ROUTE)
-            gw_page_item(&text->page, "reached", FACT, "%s by %s", name, detail);
     }
+    gw_seen_text(model, &text->page, FACT);
     uint64_t told, untimed = gw_untimed_operations(model, &told);
     if (untimed > told)
         gw_page_item(&text->page, "not seen", FACT,

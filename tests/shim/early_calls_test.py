@@ -2,6 +2,7 @@
 with their begin and depth when the tracer is there at their end, and counted when it is not."""
 import csv
 import glob
+import json
 import os
 import subprocess
 import sys
@@ -51,8 +52,8 @@ with tempfile.TemporaryDirectory() as work:
     initialised = next(int(row[4]) for row in arrived if row[3] == "cuInit")
     if int(early["begin_ns"]) >= initialised:
         fail("the early call's begin is not its own")
-    events = subprocess.run(["babeltrace2", work + "/run/trace"], stdout=subprocess.PIPE, text=True, check=True).stdout
-    counted = [line for line in events.splitlines() if "gpuwitness:coverage" in line and "kind = 5" in line]
-    if len(counted) != 1 or f'name = "{missed}"' not in counted[0]:
-        fail(f"{missed} calls were missed, the coverage says {counted}")
+    report = subprocess.run([gpuwitness, "report", "--json", work + "/run"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    coverage = json.loads(report)["coverage"]
+    if coverage["missed_calls"] != missed:
+        fail(f"{missed} calls were missed, the coverage says {coverage}")
     print(f"{len(calls)} calls recorded, {missed} counted as missed")
