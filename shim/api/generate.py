@@ -248,7 +248,7 @@ DEF_HEAD = """/*
  * sig          one letter an argument, N for none: U integer, pointer or struct of at most 8 bytes; F float; D double;
  *              G struct of 12 bytes (dim3); E of 24; P of 32; I of 64; V of 104; Q of 128; X of 280. signatures.h has the C for each.
  *              Where two CUDA versions give one symbol different arguments, the longer list stands.
- * kind         NONE | LAUNCH | COPY | MEMSET | MEMORY | ORDER | MODULE | GRAPH: the typed event it can write;
+ * kind         NONE | LAUNCH | COPY | MEMSET | MEMORY | ORDER | MODULE | GRAPH | COMM: the typed event it can write;
  *              REGISTER: called by constructors that nvcc makes, never recorded
  * wait         QUICK | BLOCKS: it can block, so its entry is written too
  *

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-static const char *requests_path;
+static const char *requests_path, *cuda11_path;
 
 static void every_row_is_found_by_its_names(void **state)
 {
@@ -59,18 +59,46 @@ static void requests_of_the_runtime_get_their_version(void **state)
     assert_true(checked > 400);
 }
 
+// What CUDA 11.8 declares and CUDA 13.0 does not, or otherwise: a wrapper hands on at least as many words.
+static void functions_of_cuda_11_pass(void **state)
+{
+    static const char *const sigs[] = {
+#define GW_FN(api, symbol, base, version, stream_mode, ret, sig, kind, wait) #sig,
+#include "shim/api/functions.def"
+#undef GW_FN
+    };
+    char symbol[128], sig[32];
+    unsigned checked = 0;
+    FILE *functions = fopen(cuda11_path, "r");
+
+    (void)state;
+    assert_non_null(functions);
+    while (fscanf(functions, "%127s %31s", symbol, sig) == 2) {
+        unsigned id = gw_function_find(symbol);
+
+        assert_int_not_equal(id, GW_FUNCTION_NONE);
+        if (strcmp(sig, "N") != 0)
+            assert_int_equal(strncmp(sigs[id], sig, strlen(sig)), 0);
+        checked++;
+    }
+    fclose(functions);
+    assert_true(checked >= 40);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_is_found_by_its_names),
         cmocka_unit_test(unknown_names_are_not_found),
         cmocka_unit_test(requests_of_the_runtime_get_their_version),
+        cmocka_unit_test(functions_of_cuda_11_pass),
     };
 
-    if (argc != 2) {
-        fprintf(stderr, "usage: %s REQUESTS\n", argv[0]);
+    if (argc != 3) {
+        fprintf(stderr, "usage: %s REQUESTS CUDA11_FUNCTIONS\n", argv[0]);
         return 2;
     }
     requests_path = argv[1];
+    cuda11_path = argv[2];
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,6 +126,33 @@ static void every_request_gets_the_wrapper_of_its_version(void **state)
     assert_true(checked > 200);
 }
 
+// CUDA 11's runtime asks by the first cuGetProcAddress, which has no status.
+static void requests_of_cuda_11_get_wrappers_no_newer(void **state)
+{
+    int (*ask)(const char *, void **, int, uint64_t) =
+        (int (*)(const char *, void **, int, uint64_t))dlsym(driver, "cuGetProcAddress");
+    FILE *requests = fopen(requests_path, "r");
+    unsigned checked = 0;
+    char line[256];
+
+    (void)state;
+    assert_non_null(ask);
+    assert_non_null(requests);
+    while (fgets(line, sizeof(line), requests)) {
+        char base[128], symbol[128];
+        unsigned version, flags;
+        void *answer = NULL;
+
+        if (sscanf(line, "%127s v=%u fl=%u %127s", base, &version, &flags, symbol) != 4 || version > 11080 ||
+            symbol[0] == '(' || ask(base, &answer, 11080, flags) != 0 || !answer)
+            continue;
+        assert_true(is_wrapper(answer));
+        checked++;
+    }
+    fclose(requests);
+    assert_true(checked > 200);
+}
+
 static void unknown_requests_fail_as_the_driver_says(void **state)
 {
     proc_address *ask = (proc_address *)dlsym(driver, "cuGetProcAddress_v2");
@@ -149,6 +176,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(versioned_names_give_wrappers),
         cmocka_unit_test(errno_and_dlerror_are_the_programs),
         cmocka_unit_test(every_request_gets_the_wrapper_of_its_version),
+        cmocka_unit_test(requests_of_cuda_11_get_wrappers_no_newer),
         cmocka_unit_test(unknown_requests_fail_as_the_driver_says),
     };
 
