@@ -202,7 +202,7 @@ static void check_profiling(void)
         return; /* there is no such driver, which has been said */
     if (admin_only > 0 && geteuid() != 0)
         gw_doctor_say(GW_NOTE, "CUPTI",
-                      "for root only here: record with --gpu-timing=events, or have the driver loaded with "
+                      "for root only here: GPU times come from CUDA events then, unless the driver is loaded with "
                       "NVreg_RestrictProfilingToAdminUsers=0");
     else
         gw_doctor_say(GW_FINE, "CUPTI", "allowed for %s", admin_only > 0 ? "root, who this is" : "everybody");

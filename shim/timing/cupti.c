@@ -76,11 +76,21 @@ static void on_call(void *argument, int domain, uint32_t id, const struct gw_cup
         call->own_ns += gw_own_time_since(measured_at_ns);
 }
 
+// Waits, but not for ever, until no other thread is in that state.
+static void wait_while(enum state which)
+{
+    uint64_t deadline_ns = gw_now_ns() + OPENING_MAX_NS;
+
+    while (state_now() == which && gw_now_ns() < deadline_ns)
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+}
+
 static void close_at_exit(void)
 {
-    if (!change_state(OPEN, ENDED))
-        return;
-    gw_cupti_drain_end(false);
+    if (change_state(OPEN, ENDED))
+        gw_cupti_drain_end(false);
+    else
+        wait_while(LEAVING);
 }
 
 // Asks, or asks no more, for callbacks of the driver's functions that put operations on streams. Returns 0 or CUPTI's
@@ -209,15 +219,6 @@ static void prepare(void)
         open_cupti();
 }
 
-// Waits, but not for ever, until no other thread is in that state.
-static void wait_while(enum state which)
-{
-    uint64_t deadline_ns = gw_now_ns() + OPENING_MAX_NS;
-
-    while (state_now() == which && gw_now_ns() < deadline_ns)
-        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
-}
-
 // The program begins to use CUPTI, which serves one tool at a time, and asks once: so before its call goes on, whatever
 // the tool had there is gone.
 static void give_way(const char *function)
@@ -237,6 +238,19 @@ static void give_way(const char *function)
     } else {
         wait_while(LEAVING);
     }
+}
+
+bool gw_cupti_give_up(const char *why)
+{
+    if (!change_state(OPEN, LEAVING))
+        return false;
+    say_events(why, "timed with events from then on");
+    return true;
+}
+
+void gw_cupti_given_up(void)
+{
+    change_state(LEAVING, EVENTS);
 }
 
 static void *before(const struct gw_stream *stream)

@@ -75,6 +75,11 @@ void gw_cupti_disable(const struct gw_cupti *cupti);
 // For windows of timing: turns kinds and callbacks off and on again. Returns 0 or CUPTI's error.
 int gw_cupti_switch(const struct gw_cupti *cupti, bool on);
 
+// cupti.c, for the thread: begins to give CUPTI up because it is of no use. Returns whether it is to be let go now;
+// then gw_cupti_given_up follows.
+bool gw_cupti_give_up(const char *why);
+void gw_cupti_given_up(void);
+
 // cupti_library.c: loads the library that suits the loaded runtime. Returns NULL, or why it cannot be used (static).
 const char *gw_cupti_load(struct gw_cupti *cupti);
 
@@ -122,6 +127,7 @@ struct gw_cupti_counts {
     uint64_t first;   // calls whose first record was read
     uint64_t untimed; // records without times
     uint64_t unread;  // records there was no memory for
+    uint64_t foreign; // records of no call that was entered
 };
 void gw_cupti_emit(struct gw_cupti_counts *counts);
 

@@ -14,6 +14,10 @@
 #define QUIET_NS 20000000u // at the end: how long nothing must come until what is left is taken to be running
 #define END_MAX_NS 500000000u
 #define FORCED_FLUSHES 3u
+#define FOREIGN_CALLS 16u
+#define FOREIGN_MAX 64u    // records of no call of ours while there is none of ours
+#define SILENT_CALLS 1000u // calls after which, and after SILENT_NS, there must have been a record
+#define SILENT_NS 5000000000u
 #define WINDOW_LEAD_NS 3000000u
 #define WINDOW_REST_NS 200000000u
 #define DEVICES_MAX 64u
@@ -162,54 +166,6 @@ static uint64_t keep_to_window(void)
     return lead_change_ns < change_ns ? lead_change_ns : change_ns;
 }
 
-static void *work(void *unused)
-{
-    bool came = false;
-
-    (void)unused;
-    gw_worker_enter();
-    pthread_mutex_lock(&worker.lock);
-    while (!stopping) {
-        uint64_t change_ns = UINT64_MAX;
-
-        if (gw_window_is_set()) {
-            pthread_mutex_unlock(&worker.lock);
-            change_ns = keep_to_window();
-            pthread_mutex_lock(&worker.lock);
-        }
-        // More may follow what came (the nodes of a graph); else there is nothing to do until a call is entered.
-        if (!asked && !stopping && all_seen() && !came) {
-            __atomic_store_n(&worker.sleeping, true, __ATOMIC_SEQ_CST);
-            if (all_seen())
-                gw_worker_wait(&worker, &worker.wake, change_ns);
-            __atomic_store_n(&worker.sleeping, false, __ATOMIC_SEQ_CST);
-            if (all_seen() && !asked)
-                continue;
-        }
-        if (!asked && !stopping)
-            gw_worker_wait(&worker, &worker.wake, change_ns < FLUSH_NS ? change_ns : FLUSH_NS);
-        asked = false;
-        if (stopping)
-            break;
-        pthread_mutex_unlock(&worker.lock);
-        came = drain(0);
-        pthread_mutex_lock(&worker.lock);
-    }
-    pthread_mutex_unlock(&worker.lock);
-    drain_last();
-    pthread_mutex_lock(&worker.lock);
-    ended = true;
-    pthread_cond_broadcast(&worker.passed);
-    pthread_mutex_unlock(&worker.lock);
-    return NULL;
-}
-
-bool gw_cupti_drain_start(const struct gw_cupti *claimed)
-{
-    cupti = claimed;
-    return gw_worker_start(&worker, work);
-}
-
 static void say_untimed(uint64_t operations, const char *why)
 {
     char number[24];
@@ -246,6 +202,78 @@ static void say_what_is_missing(void)
                  name ? name : "unknown", read_error);
         gw_coverage(GW_COVERAGE_DISABLED, "part of cupti", detail);
     }
+}
+
+// What no test here can promise of every CUPTI and driver there is: that its records lead to the calls. Returns why
+// not.
+static const char *useless(void)
+{
+    static uint64_t entered_since_ns;
+    uint64_t now_ns = gw_now_ns();
+
+    if (counts.first > 0)
+        return NULL;
+    if (counts.foreign >= FOREIGN_MAX && __atomic_load_n(&entered, __ATOMIC_RELAXED) >= FOREIGN_CALLS)
+        return "its records do not tell which calls they are of";
+    if (__atomic_load_n(&entered, __ATOMIC_RELAXED) < SILENT_CALLS)
+        entered_since_ns = now_ns;
+    return now_ns - entered_since_ns > SILENT_NS ? "it gives no records" : NULL;
+}
+
+static void *work(void *unused)
+{
+    bool came = false, given_up = false;
+
+    (void)unused;
+    gw_worker_enter();
+    pthread_mutex_lock(&worker.lock);
+    while (!stopping) {
+        uint64_t change_ns = UINT64_MAX;
+
+        if (gw_window_is_set()) {
+            pthread_mutex_unlock(&worker.lock);
+            change_ns = keep_to_window();
+            pthread_mutex_lock(&worker.lock);
+        }
+        // More may follow what came (the nodes of a graph); else there is nothing to do until a call is entered.
+        if (!asked && !stopping && all_seen() && !came) {
+            __atomic_store_n(&worker.sleeping, true, __ATOMIC_SEQ_CST);
+            if (all_seen())
+                gw_worker_wait(&worker, &worker.wake, change_ns);
+            __atomic_store_n(&worker.sleeping, false, __ATOMIC_SEQ_CST);
+            if (all_seen() && !asked)
+                continue;
+        }
+        if (!asked && !stopping)
+            gw_worker_wait(&worker, &worker.wake, change_ns < FLUSH_NS ? change_ns : FLUSH_NS);
+        asked = false;
+        if (stopping)
+            break;
+        pthread_mutex_unlock(&worker.lock);
+        came = drain(0);
+        const char *why = useless();
+        given_up = why && gw_cupti_give_up(why);
+        pthread_mutex_lock(&worker.lock);
+        if (given_up)
+            letting_go = stopping = true;
+    }
+    pthread_mutex_unlock(&worker.lock);
+    drain_last();
+    if (given_up) {
+        say_what_is_missing();
+        gw_cupti_given_up();
+    }
+    pthread_mutex_lock(&worker.lock);
+    ended = true;
+    pthread_cond_broadcast(&worker.passed);
+    pthread_mutex_unlock(&worker.lock);
+    return NULL;
+}
+
+bool gw_cupti_drain_start(const struct gw_cupti *claimed)
+{
+    cupti = claimed;
+    return gw_worker_start(&worker, work);
 }
 
 bool gw_cupti_drain_end(bool let_go)

@@ -180,8 +180,10 @@ void gw_cupti_emit(struct gw_cupti_counts *counts)
     for (size_t i = 0; i < operation_count; i++) {
         const struct operation *op = &operations[i];
 
-        if (!gw_cupti_find(op->correlation, op->kind, &entry))
+        if (!gw_cupti_find(op->correlation, op->kind, &entry)) {
+            counts->foreign++;
             continue;
+        }
         counts->first += !entry.seen;
         // Without memory on the device CUPTI leaves the times 0.
         if (op->start && op->end)

@@ -29,6 +29,13 @@ size_t record_size(CUpti_ActivityKind kind)
     }
 }
 
+// `fail cuptiCorrelationId NTH 1` gives a record an id that no call has.
+static uint32_t correlation_of(const struct simgpu_operation *operation)
+{
+    const uint32_t nobody = 1u << 30;
+    return (uint32_t)operation->correlation + (profiler_fault("cuptiCorrelationId") ? nobody : 0);
+}
+
 static void fill_kernel(kernel_record *kernel, const struct simgpu_operation *operation)
 {
     kernel->start = operation->start_ns;
@@ -36,7 +43,7 @@ static void fill_kernel(kernel_record *kernel, const struct simgpu_operation *op
     kernel->deviceId = operation->device;
     kernel->contextId = operation->device + 1;
     kernel->streamId = operation->stream;
-    kernel->correlationId = (uint32_t)operation->correlation;
+    kernel->correlationId = correlation_of(operation);
     kernel->name = operation->name;
     kernel->graphNodeId = operation->graph_node;
     kernel->graphId = operation->graph;
@@ -58,7 +65,7 @@ static void fill_copy(copy_record *copy, const struct simgpu_operation *operatio
     copy->deviceId = operation->device;
     copy->contextId = operation->device + 1;
     copy->streamId = operation->stream;
-    copy->correlationId = (uint32_t)operation->correlation;
+    copy->correlationId = correlation_of(operation);
     copy->graphNodeId = operation->graph_node;
     copy->graphId = operation->graph;
 }
@@ -75,7 +82,7 @@ static void fill_peer(peer_record *peer, const struct simgpu_operation *operatio
     peer->dstDeviceId = operation->peer;
     peer->dstContextId = operation->peer + 1;
     peer->streamId = operation->stream;
-    peer->correlationId = (uint32_t)operation->correlation;
+    peer->correlationId = correlation_of(operation);
     peer->graphNodeId = operation->graph_node;
     peer->graphId = operation->graph;
 }
@@ -88,7 +95,7 @@ static void fill_set(set_record *set, const struct simgpu_operation *operation)
     set->deviceId = operation->device;
     set->contextId = operation->device + 1;
     set->streamId = operation->stream;
-    set->correlationId = (uint32_t)operation->correlation;
+    set->correlationId = correlation_of(operation);
     set->memoryKind = CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
     set->graphNodeId = operation->graph_node;
     set->graphId = operation->graph;
@@ -101,7 +108,7 @@ static void fill_graph(graph_record *graph, const struct simgpu_operation *opera
     graph->deviceId = graph->endDeviceId = operation->device;
     graph->contextId = graph->endContextId = operation->device + 1;
     graph->streamId = operation->stream;
-    graph->correlationId = (uint32_t)operation->correlation;
+    graph->correlationId = correlation_of(operation);
     graph->graphId = operation->graph;
 }
 
