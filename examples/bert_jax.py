@@ -71,7 +71,7 @@ def micro_step(parameters, gradients, words, mask, labels):
     return add(gradients, new), loss
 
 
-@functools.partial(jax.jit, donate_argnums=(0, 1, 2))
+@functools.partial(jax.jit, donate_argnums=(0, 1))
 def update(parameters, state, gradients):
     return adam(parameters, state, gradients)
 
