@@ -47,25 +47,42 @@ unsigned long long gw_tree_bytes(const char *path)
 }
 
 /*
+ * Makes a directory for this process, named by its host and number behind `prefix`. Containers may have the same host
+ * name and process number: the next free name is taken then.
+ */
+static int make_own_dir(const char *prefix, char ret_path[PATH_MAX])
+{
+    char host[65] = "", another[16] = "";
+    gethostname(host, sizeof(host) - 1);
+    for (int i = 2; i < 100000; i++) {
+        if (snprintf(ret_path, PATH_MAX, "%s%s-%ld%s", prefix, host, (long)getpid(), another) >= PATH_MAX)
+            return -ENAMETOOLONG;
+        if (mkdir(ret_path, 0777) == 0)
+            return 0;
+        if (errno != EEXIST)
+            return -errno;
+        snprintf(another, sizeof(another), "-%d", i);
+    }
+    return -EEXIST;
+}
+
+/*
  * Makes `name` the directory of `job` or finds that it already is. It is made under another name with job.json in it
  * and renamed, so that another rank never sees half of it; renaming onto a directory only works while that is empty.
  */
 static int claim(const char *name, const struct gw_job *job)
 {
-    char draft[PATH_MAX], file[PATH_MAX + 16];
-    char host[65] = "";
-    int result;
+    char draft[PATH_MAX], prefix[PATH_MAX], file[PATH_MAX + 16];
+    int result = 0;
     json_t *there = NULL;
     json_t *mine = json_pack("{s:s, s:s}", "schema", "gpuwitness.job/1", "job", job->id);
     if (mine == NULL)
         return -ENOMEM;
-    gethostname(host, sizeof(host) - 1);
-    if (snprintf(draft, sizeof(draft), "%s.%s-%ld", name, host, (long)getpid()) >= (int)sizeof(draft)) {
-        json_decref(mine);
-        return -ENAMETOOLONG;
-    }
-    if (mkdir(draft, 0777) != 0) {
-        result = -errno;
+    if (snprintf(prefix, sizeof(prefix), "%s.", name) >= (int)sizeof(prefix))
+        result = -ENAMETOOLONG;
+    if (result == 0)
+        result = make_own_dir(prefix, draft);
+    if (result != 0) {
         json_decref(mine);
         return result;
     }
@@ -92,27 +109,9 @@ end:
     return result;
 }
 
-/* Containers may have the same host name and process number: the next free name is taken then. */
-static int make_rank_dir(struct gw_run_dir *dir, const char *host)
-{
-    char another[16] = "";
-    for (int i = 2; i < 100000; i++) {
-        if (snprintf(dir->path, sizeof(dir->path), "%s/rank-%s-%ld%s", dir->root, host, (long)getpid(), another) >=
-            (int)sizeof(dir->path))
-            return -ENAMETOOLONG;
-        if (mkdir(dir->path, 0777) == 0)
-            return 0;
-        if (errno != EEXIST)
-            return -errno;
-        snprintf(another, sizeof(another), "-%d", i);
-    }
-    return -EEXIST;
-}
-
 int gw_run_dir_create(const char *name, const struct gw_job *job, struct gw_run_dir *ret_dir)
 {
     struct gw_run_dir dir;
-    char host[65] = "";
     char plain[PATH_MAX];
     size_t length = strlen(name);
 
@@ -131,8 +130,9 @@ int gw_run_dir_create(const char *name, const struct gw_job *job, struct gw_run_
     if (job == NULL) {
         memcpy(dir.path, dir.root, sizeof(dir.path));
     } else {
-        gethostname(host, sizeof(host) - 1);
-        result = make_rank_dir(&dir, host);
+        char prefix[PATH_MAX + 8];
+        snprintf(prefix, sizeof(prefix), "%s/rank-", dir.root);
+        result = make_own_dir(prefix, dir.path);
         if (result != 0)
             return result;
     }
