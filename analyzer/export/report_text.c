@@ -414,7 +414,9 @@ static void print_losses(const struct text *text)
     else
         gw_page_item(&text->page, "lost", FACT, "%llu event%s in %zu range%s; record with a larger --buffer-size",
                      (unsigned long long)lost, plural(lost), ranges, plural(ranges));
-    print_left_out(text, GW_LOSS_OUTSIDE, "recorded was only what lies in the windows asked for");
+    print_left_out(text, GW_LOSS_OUTSIDE,
+                   model->run.excerpted ? "the later steps, and what lies outside of windows that were asked for"
+                                        : "recorded was only what lies in the windows asked for");
     uint64_t kept_ns = print_left_out(text, GW_LOSS_LET_GO, "older events were let go, as asked for");
     if (kept_ns < model->run.ring_ns)
         gw_page_item(&text->page, "kept", FACT, "%s of the %s asked for; record with a larger --buffer-size",

@@ -7,35 +7,7 @@
 #include "analyzer/model/builder.h"
 #include "analyzer/model/recordings.h"
 #include "analyzer/read/clock_shift.h"
-
-static const uint8_t words_of[GW_RECORD_COUNT] = {
-#define GW_EVENT(event)
-#define GW_HEAD(event, field, slot)
-#define GW_WORD(event, field)
-#define GW_TEXT(event, field)
-#define GW_EVENT_END(event) [GW_RECORD_##event] = GW_ARGS_##event,
-#include "analyzer/read/events.def"
-#undef GW_EVENT
-#undef GW_HEAD
-#undef GW_WORD
-#undef GW_TEXT
-#undef GW_EVENT_END
-};
-
-/* Bit i: word i is the offset of a text. */
-static const uint32_t texts_of[GW_RECORD_COUNT] = {
-#define GW_EVENT(event) [GW_RECORD_##event] = 0
-#define GW_HEAD(event, field, slot)
-#define GW_WORD(event, field)
-#define GW_TEXT(event, field) | 1u << GW_ARG_##event##_##field
-#define GW_EVENT_END(event) ,
-#include "analyzer/read/events.def"
-#undef GW_EVENT
-#undef GW_HEAD
-#undef GW_WORD
-#undef GW_TEXT
-#undef GW_EVENT_END
-};
+#include "analyzer/read/record_layout.h"
 
 /* Until when records are kept, and the calls that are. */
 struct cut {
@@ -69,9 +41,9 @@ static uint64_t bytes_of(const struct gw_record_stream *stream, const struct gw_
                          const struct gw_record *record)
 {
     const uint64_t *words = gw_record_words(block, record);
-    uint64_t bytes = sizeof(*record) + words_of[record->type] * sizeof(uint64_t);
-    for (uint32_t w = 0; w < words_of[record->type]; w++) {
-        bytes += texts_of[record->type] & 1u << w ? strlen(stream->texts + words[w]) + 1 : 0;
+    uint64_t bytes = sizeof(*record) + gw_record_words_of[record->type] * sizeof(uint64_t);
+    for (uint32_t w = 0; w < gw_record_words_of[record->type]; w++) {
+        bytes += gw_record_texts_of[record->type] & 1u << w ? strlen(stream->texts + words[w]) + 1 : 0;
     }
     return bytes;
 }
@@ -83,7 +55,7 @@ static uint64_t count_bytes(const struct gw_records *records)
         const struct gw_record_stream *stream = &records->streams[s];
         bytes += stream->text_bytes;
         for (size_t type = 0; type < GW_RECORD_COUNT; type++) {
-            bytes += stream->counts[type] * (sizeof(struct gw_record) + words_of[type] * sizeof(uint64_t));
+            bytes += stream->counts[type] * (sizeof(struct gw_record) + gw_record_words_of[type] * sizeof(uint64_t));
         }
     }
     return bytes;
@@ -219,31 +191,15 @@ static int note_calls(struct cut *cut, const struct gw_records *records)
 
 static int copy_stream(const struct cut *cut, const struct gw_record_stream *from, struct gw_record_stream *to)
 {
-    int status = 0;
     to->first_ns = UINT64_MAX;
-    for (size_t i = 0; i < from->loss_count && !status; i++) {
-        const struct gw_record_loss *loss = &from->losses[i];
-        if (loss->begin_ns <= cut->end_ns) {
-            status = gw_record_stream_add_loss(to, loss->begin_ns, loss->end_ns, (int64_t)loss->count);
-            if (!status) {
-                to->losses[to->loss_count - 1].let_go = loss->let_go;
-            }
-        }
-    }
+    int status = gw_record_copy_losses(from, cut->end_ns, to);
     for (size_t b = 0; b < from->block_count && !status; b++) {
         const struct gw_record_block *block = from->blocks[b];
         for (uint32_t i = 0; i < block->count && !status; i++) {
             const struct gw_record *record = &block->records[i];
-            uint64_t words[GW_RECORD_WORDS_MAX];
-            if (!is_kept(cut, record)) {
-                continue;
+            if (is_kept(cut, record)) {
+                status = gw_record_copy(from, block, record, to);
             }
-            memcpy(words, gw_record_words(block, record), words_of[record->type] * sizeof(*words));
-            for (uint32_t w = 0; w < words_of[record->type] && !status; w++) {
-                const char *text = texts_of[record->type] & 1u << w ? from->texts + words[w] : NULL;
-                status = text ? gw_record_stream_add_text(to, text, strlen(text), &words[w]) : 0;
-            }
-            status = status ? status : gw_record_stream_append(to, record, words, words_of[record->type]);
         }
     }
     return status;

@@ -311,6 +311,7 @@ struct gw_run_info {
     int exit_status;
     bool finished;                       /* run.json was completed by the recorder */
     bool windowed;                       /* only what lies in windows was recorded */
+    bool excerpted;                      /* of some recordings only the first steps were taken */
     uint64_t timed_ns, timing_period_ns; /* period above 0: the GPU's times were taken in the first part of each */
     uint64_t ring_ns;                    /* what a flight recorder was asked to keep, else 0 */
     bool still_running;                  /* a snapshot of a program that ran on */

@@ -173,6 +173,23 @@ static int say_missing(struct gw_model *model, const uint8_t *seen)
     return status;
 }
 
+/* Ranks that have more than one recording; these are in order of rank. */
+static int say_repeated(struct gw_model *model)
+{
+    struct rank_list list = {.count = 0};
+    for (size_t i = 1; i < model->recordings_count; i++) {
+        const struct gw_recording *recording = &model->recordings[i], *before = &model->recordings[i - 1];
+        if (recording->ranks && recording->ranks == before->ranks && recording->rank == before->rank &&
+            !(list.count && list.last == recording->rank)) {
+            add_rank(&list, recording->rank);
+        }
+    }
+    return list.count
+               ? say(model, "%s %s recorded more than once, as when a job is started again; all are in the report",
+                     rank_words(&list), list.count == 1 ? "was" : "were")
+               : 0;
+}
+
 static int by_signal_and_rank(const void *left, const void *right)
 {
     const struct gw_recording *const *a = left, *const *b = right;
@@ -258,6 +275,7 @@ static int say_excerpts(const struct gw_builder *builder)
     if (!count) {
         return 0;
     }
+    builder->model->run.excerpted = true;
     char range[48];
     snprintf(range, sizeof(range), least < most ? "%llu to %llu" : "%llu", (unsigned long long)least,
              (unsigned long long)most);
@@ -281,6 +299,7 @@ int gw_build_ranks(struct gw_builder *builder)
     if (model->run.ranks_missing) {
         model->run.unseen |= GW_UNSEEN_RANKS;
     }
+    status = status ? status : say_repeated(model);
     status = status ? status : say_killed(model);
     status = status ? status : say_broken_off(model);
     status = status ? status : say_excerpts(builder);

@@ -231,6 +231,9 @@ int gw_recordings_arrange(struct gw_recordings *recordings, uint64_t rank_bytes,
         struct gw_records *records = (struct gw_records *)input->records;
         status = gw_recording_cut(&run, &records, rank_bytes ? rank_bytes : gw_rank_bytes(ranks), error);
         *input = (struct gw_model_input){.run = run, .records = records};
+        if (!status && ranks > GW_RANKS_APART && gw_recording_coalesce(records)) {
+            status = gw_error_set(error, -ENOMEM, "%s: no memory to read the run", run->path);
+        }
     }
     return status;
 }

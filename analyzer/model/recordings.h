@@ -54,6 +54,13 @@ int gw_model_build_from_recordings(const char *path, struct gw_recordings *recor
                                    const struct gw_model_options *options, struct gw_model **ret_model,
                                    struct gw_error *error);
 
+/* ---- coalesce.c ---- */
+
+#define GW_RANKS_APART 64u /* of more ranks, each is one stream */
+
+/* Makes the streams one, in order of time. Returns 0 or a negative errno; then the records are as they were. */
+int gw_recording_coalesce(struct gw_records *records);
+
 /* ---- excerpt.c ---- */
 
 /* Cuts records to at most `bytes` behind the end of a step; the run file says so. Both are replaced. Nothing is done

@@ -123,6 +123,12 @@ class Launched(Ranks):
         self.assertIn(f"{folder.name}/run.json", said)
         self.assertNotIn(str(self.base), said)
 
+    def test_a_rank_that_was_started_again(self):
+        self.launch(range(2), 2, program=[DDP_LOOP, "--ranks", 1, "--steps", 5])
+        self.launch([1], 2, program=[DDP_LOOP, "--ranks", 1, "--steps", 5])
+        (problem,) = self.report(self.run_dir)["run"]["problems"]
+        self.assertRegex(problem, "^rank 1 was recorded more than once")
+
     def test_a_rank_without_cuda(self):
         environment = {**os.environ, "RANK": "1", "WORLD_SIZE": "2", "TORCHELASTIC_RUN_ID": "job-1",
                        "MASTER_ADDR": "localhost", "MASTER_PORT": "29500"}
