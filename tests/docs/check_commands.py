@@ -61,7 +61,7 @@ def run_document(gpuwitness, build, root, path):
                 if marks:
                     looked_at += 1
                     continue
-                wanted = re.search(r"# ends with status (\d+(?: or \d+)*)", command)
+                wanted = re.search(r"#.*ends with status (\d+(?: or \d+)*)", command)
                 done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=folder, env=environment, text=True,
                                       capture_output=True, stdin=subprocess.DEVNULL, check=False)
                 run += 1
