@@ -15,6 +15,7 @@ struct lanes {
     struct gw_model *model;
     struct use *uses;
     size_t uses_count, uses_room;
+    size_t last;          /* the use found last: most often it is the next one too */
     struct gw_map places; /* thread, device → place in uses */
     uint32_t *parent;     /* of threads, then devices */
     uint64_t *device_work;
@@ -40,9 +41,15 @@ static int note_use(struct lanes *self, uint32_t call, uint32_t stream)
         return 0;
     }
     const uint32_t thread = self->model->calls[call].thread, device = self->model->streams[stream].device;
-    uint32_t *place = gw_map_find(&self->places, thread, device);
     self->device_work[device]++;
+    if (self->last < self->uses_count && self->uses[self->last].thread == thread &&
+        self->uses[self->last].device == device) {
+        self->uses[self->last].count++;
+        return 0;
+    }
+    uint32_t *place = gw_map_find(&self->places, thread, device);
     if (place) {
+        self->last = *place;
         self->uses[*place].count++;
         return 0;
     }

@@ -20,54 +20,131 @@ static int compare_doubles(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-/* Time that the operations of a step keep a device busy, those that communicate or not: the median step. By operations,
- * since what a host that runs ahead enqueues in a step runs in another; the median, since threads of one process do not
- * begin their steps at the same time. Returns 0 or -ENOMEM. */
-static int busy_of(const struct gw_judge *judge, uint32_t device, bool communicates, double *ret_ns)
+static double union_ns(struct gw_interval *list, size_t count)
+{
+    double length = 0;
+    count = gw_intervals_merge(list, count);
+    for (size_t i = 0; i < count; i++)
+        length += (double)(list[i].end_ns - list[i].begin_ns);
+    return length;
+}
+
+/* Adds what of device_ops[from, to) keeps the device busy; communicates: collectives and messages too. */
+static size_t add_busy(const struct gw_judge *judge, size_t from, size_t to, bool communicates,
+                       struct gw_interval *list)
+{
+    size_t count = 0;
+    for (size_t i = from; i < to; i++) {
+        const struct gw_op *op = &judge->model->ops[judge->comm->device_ops[i]];
+        if (communicates || op->kind != GW_OP_COMM)
+            list[count++] = (struct gw_interval){op->start_ns, op->end_ns};
+    }
+    return count;
+}
+
+/* Analysed collectives of the device in which all of its ranks take part, each in an analysed step: how many, and the
+ * operations of the first and the last. by_match: analysed kernels of each exchange. */
+static size_t common_collectives(const struct gw_judge *judge, uint32_t device, const uint32_t *by_match,
+                                 uint32_t *ret_first, uint32_t *ret_last)
 {
     const struct gw_comm *comm = judge->comm;
-    uint32_t first = comm->device_first[device], end = comm->device_first[device + 1];
-    struct gw_interval *list = calloc(end - first + 1u, sizeof *list);
-    double *busy = calloc(judge->model->steps_count + 1, sizeof *busy);
-    size_t steps = 0;
-    if (!list || !busy) {
-        free(list);
-        free(busy);
-        return -ENOMEM;
-    }
-    for (uint32_t from = first, to; from < end; from = to) {
-        uint32_t step = comm->op_step[comm->device_ops[from]];
-        size_t count = 0;
-        for (to = from; to < end && comm->op_step[comm->device_ops[to]] == step; to++) {
-            const struct gw_op *op = &judge->model->ops[comm->device_ops[to]];
-            if (communicates || op->kind != GW_OP_COMM)
-                list[count++] = (struct gw_interval){op->start_ns, op->end_ns};
-        }
-        if (step == GW_NONE || steps == judge->model->steps_count)
+    size_t count = 0;
+    for (uint32_t i = comm->device_kernels[device]; i < comm->device_kernels[device + 1]; i++) {
+        const struct gw_comm_kernel *kernel = &comm->kernels[i];
+        if (kernel->is_message || kernel->collective == GW_NONE || kernel->arrived_ns == GW_TIME_UNKNOWN)
             continue;
-        count = gw_intervals_merge(list, count);
-        for (size_t i = 0; i < count; i++)
-            busy[steps] += (double)(list[i].end_ns - list[i].begin_ns);
-        steps++;
+        const struct gw_collective *collective = &judge->model->collectives[kernel->collective];
+        if (by_match[collective->match] != collective->matched)
+            continue;
+        *ret_first = count++ ? *ret_first : kernel->op;
+        *ret_last = kernel->op;
+    }
+    return count;
+}
+
+static size_t place_of(const struct gw_comm *comm, uint32_t device, uint32_t op)
+{
+    size_t low = comm->device_first[device], high = comm->device_first[device + 1];
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (comm->device_ops[middle] < op)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static double steps_of_process(const struct gw_model *model, uint32_t process)
+{
+    double steps = 0;
+    for (size_t s = 0; s < model->steps_count; s++)
+        steps += model->steps[s].process == process && !model->steps[s].warmup;
+    return steps;
+}
+
+/* The median step's, by the operations that were enqueued in it. list and busy have room for those and for steps. */
+static double busy_by_step(const struct gw_judge *judge, uint32_t device, bool communicates, struct gw_interval *list,
+                           double *busy)
+{
+    const struct gw_comm *comm = judge->comm;
+    size_t end = comm->device_first[device + 1], steps = 0;
+    for (size_t from = comm->device_first[device], to; from < end; from = to) {
+        uint32_t step = comm->op_step[comm->device_ops[from]];
+        for (to = from; to < end && comm->op_step[comm->device_ops[to]] == step;)
+            to++;
+        if (step != GW_NONE && steps < judge->model->steps_count)
+            busy[steps++] = union_ns(list, add_busy(judge, from, to, communicates, list));
     }
     qsort(busy, steps, sizeof *busy, compare_doubles);
-    *ret_ns = steps ? busy[steps / 2] : 0;
+    return steps ? busy[steps / 2] : 0;
+}
+
+/* Time that the work of a step keeps a device busy; communicates: collectives and messages too. Ranks are compared from
+ * the first collective that all analysed steps have to the last one, since they do not begin their steps at the same
+ * time; a device without collectives by its median step. Returns 0 or -ENOMEM. */
+static int busy_of(const struct gw_judge *judge, uint32_t device, const uint32_t *by_match, bool communicates,
+                   double *ret_ns)
+{
+    const struct gw_comm *comm = judge->comm;
+    uint32_t first = 0, last = 0;
+    size_t room = comm->device_first[device + 1] - comm->device_first[device];
+    struct gw_interval *list = calloc(room + 1, sizeof *list);
+    double *busy = calloc(judge->model->steps_count + 1, sizeof *busy);
+    int ret = list && busy ? 0 : -ENOMEM;
+    size_t count = common_collectives(judge, device, by_match, &first, &last);
+    if (ret == 0 && count >= 2) {
+        double steps = fmax(steps_of_process(judge->model, judge->model->devices[device].process), 1);
+        double a_step = fmax(round((double)count / steps), 1);
+        size_t from = place_of(comm, device, first) + 1, to = place_of(comm, device, last) + 1;
+        *ret_ns = union_ns(list, add_busy(judge, from, to, communicates, list)) / (double)(count - 1) * a_step;
+    } else if (ret == 0) {
+        *ret_ns = busy_by_step(judge, device, communicates, list, busy);
+    }
     free(list);
     free(busy);
-    return 0;
+    return ret;
 }
 
 /* The same for every device; the caller frees. NULL: no memory. */
 static double *busy_by_device(const struct gw_judge *judge, bool communicates)
 {
-    double *busy = calloc(judge->model->devices_count + 1, sizeof *busy);
-    for (uint32_t d = 0; busy && d < judge->model->devices_count; d++) {
-        if (busy_of(judge, d, communicates, &busy[d]) < 0) {
-            free(busy);
-            return NULL;
-        }
+    const struct gw_model *model = judge->model;
+    double *busy = calloc(model->devices_count + 1, sizeof *busy);
+    uint32_t *by_match = calloc(model->collectives_count + 1, sizeof *by_match);
+    int ret = busy && by_match ? 0 : -ENOMEM;
+    for (size_t i = 0; ret == 0 && i < judge->comm->kernels_count; i++) {
+        uint32_t first = judge->comm->kernels[i].collective;
+        if (first != GW_NONE && model->collectives[first].match != GW_NONE)
+            by_match[model->collectives[first].match]++;
     }
-    return busy;
+    for (uint32_t d = 0; ret == 0 && d < model->devices_count; d++)
+        ret = busy_of(judge, d, by_match, communicates, &busy[d]);
+    free(by_match);
+    if (ret == 0)
+        return busy;
+    free(busy);
+    return NULL;
 }
 
 /* What a device must work in a step to count as used; more than nothing. */
@@ -101,7 +178,7 @@ int gw_judge_imbalance(struct gw_judge *judge, struct gw_verdict *verdict)
         most = fmax(most, busy[d]);
     }
     free(busy);
-    double saving = used ? most - sum / (double)used : 0;
+    double saving = used ? fmax(most - sum / (double)used, 0) : 0;
     if (used < 2 || saving < judge->threshold_ns)
         return gw_verdict_rule_out(verdict, saving,
                                    "the busiest of %zu working devices works %.3f ms a step more than their mean", used,
