@@ -192,16 +192,32 @@ static bool is_handover(const struct gw_judge *judge, const struct gw_fact *fact
     return node != GW_NONE && judge->replay->nodes[node].handed_by != GW_NONE;
 }
 
+/* By thread: whether it enqueues work in the analysed steps. Threads that only look now and then sleep in between. The
+ * caller frees; NULL: no memory. */
+static bool *dispatching(const struct gw_judge *judge)
+{
+    bool *threads = calloc(judge->model->threads_count + 1, sizeof *threads);
+    for (size_t i = 0; threads && i < judge->facts_count; i++) {
+        const struct gw_fact *fact = &judge->facts[i];
+        if (fact->step != GW_NONE && judge->call_ops.first[fact->call] != judge->call_ops.first[fact->call + 1])
+            threads[fact->thread] = true;
+    }
+    return threads;
+}
+
 static int judge_sleep(struct gw_judge *judge, struct gw_verdict *verdict, bool head)
 {
     struct gw_finding finding;
     double asleep_ns = 0, preempted_ns = 0;
-    int ret = gw_finding_init(&finding, judge);
-    if (ret < 0)
+    bool *dispatches = dispatching(judge);
+    int ret = dispatches ? gw_finding_init(&finding, judge) : -ENOMEM;
+    if (ret < 0) {
+        free(dispatches);
         return ret;
+    }
     for (size_t i = 0; i < judge->facts_count; i++) {
         const struct gw_fact *fact = &judge->facts[i], *before = gw_fact_before(judge, fact);
-        if (!before || before->step == GW_NONE || fact->compiling)
+        if (!before || before->step == GW_NONE || fact->compiling || !dispatches[fact->thread])
             continue;
         uint64_t blocked = 0;
         gw_fact_pause_ns(judge, fact, &blocked);
@@ -221,6 +237,7 @@ static int judge_sleep(struct gw_judge *judge, struct gw_verdict *verdict, bool 
                                    : "the dispatching thread sleeps %.3f ms within a step, and other programs take its "
                                      "CPU for %.3f ms",
                               a_step(judge, asleep_ns) / 1e6, a_step(judge, preempted_ns) / 1e6);
+    free(dispatches);
     gw_finding_release(&finding);
     return ret;
 }

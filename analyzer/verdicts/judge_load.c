@@ -10,7 +10,7 @@
 /* A pause this long right before a load is taken as the compiler's work. */
 #define COMPILE_PAUSE_NS 500000u
 /* So much may lie between the compiler's work and the load of its result. */
-#define PREPARE_NS 20000000u
+#define PREPARE_NS 200000000u
 /* A first launch must take this many usual launches, and this long, to have loaded its kernel. */
 #define LAZY_FACTOR 5u
 #define LAZY_LEAST_NS 10000u
