@@ -37,8 +37,10 @@ static double median(double *values, size_t count)
     return values[count / 2];
 }
 
+/* carried: by operation, how many collectives and messages it carries out: the time of one among several says nothing
+ * of its rate. */
 static struct gw_comm_facts facts_of(const struct gw_model *model, const struct sample *samples, size_t count,
-                                     double *scratch)
+                                     const uint32_t *carried, double *scratch)
 {
     const struct gw_collective *first = samples[0].collective;
     struct gw_comm_facts facts = {.communicator = samples[0].communicator,
@@ -56,7 +58,7 @@ static struct gw_comm_facts facts_of(const struct gw_model *model, const struct 
         facts.timed++;
         facts.wait_ns += (double)collective->arrival_wait_ns;
         facts.transfer_ns += (double)collective->transfer_ns;
-        if (collective->transfer_ns > 0)
+        if (collective->transfer_ns > 0 && carried[collective->op] == 1)
             scratch[rated++] = (double)collective->size_bytes / (double)collective->transfer_ns;
     }
     facts.wait_ns /= facts.timed ? facts.timed : 1;
@@ -83,9 +85,14 @@ int gw_comm_facts_create(const struct gw_model *model, struct gw_comm_facts **re
     struct sample *samples = calloc(count + 1, sizeof *samples);
     struct gw_comm_facts *facts = calloc(count + 1, sizeof *facts);
     double *scratch = calloc(count + 1, sizeof *scratch);
+    uint32_t *carried = calloc(model->ops_count + 1, sizeof *carried);
     int ret = -ENOMEM;
-    if (!samples || !facts || !scratch)
+    if (!samples || !facts || !scratch || !carried)
         goto end;
+    for (size_t i = 0; i < count; i++) {
+        if (model->collectives[i].op != GW_NONE)
+            carried[model->collectives[i].op]++;
+    }
     for (size_t i = 0; i < count; i++)
         samples[i] =
             (struct sample){&model->collectives[i], model->communicators[model->collectives[i].communicator].id};
@@ -93,7 +100,7 @@ int gw_comm_facts_create(const struct gw_model *model, struct gw_comm_facts **re
     for (size_t from = 0, to; from < count; from = to) {
         for (to = from; to < count && by_group(&samples[to], &samples[from]) == 0;)
             to++;
-        facts[found++] = facts_of(model, &samples[from], to - from, scratch);
+        facts[found++] = facts_of(model, &samples[from], to - from, carried, scratch);
     }
     qsort(facts, found, sizeof *facts, by_time);
     *ret_facts = facts;
@@ -102,6 +109,7 @@ int gw_comm_facts_create(const struct gw_model *model, struct gw_comm_facts **re
 end:
     free(samples);
     free(facts);
+    free(carried);
     free(scratch);
     return ret;
 }
@@ -147,8 +155,10 @@ static void print_facts(const struct gw_comm_facts *facts, const struct gw_page 
     struct gw_duration transfer = gw_duration_words(facts->transfer_ns / 1e6);
     fprintf(page->out, "  %-14s %3" PRIu32 "  %7" PRIu32 "  %11.0f", gw_comm_kind_name((enum gw_comm_kind)facts->kind),
             facts->ranks, facts->count, facts->size_bytes);
-    if (facts->timed)
+    if (facts->timed && facts->busbw_gbps > 0)
         fprintf(page->out, "  %9s  %9s  %8.2f\n", wait.text, transfer.text, facts->busbw_gbps);
+    else if (facts->timed)
+        fprintf(page->out, "  %9s  %9s  several at once\n", wait.text, transfer.text);
     else
         fputs("  not known: some rank is not in the run, or has no GPU times\n", page->out);
 }

@@ -16,7 +16,7 @@ struct gw_comm_facts {
     uint32_t kind;                 /* enum gw_comm_kind */
     uint32_t count, timed;         /* exchanges, counted on each rank; those of which arrivals are known */
     double size_bytes;             /* median */
-    double algbw_gbps, busbw_gbps; /* median, as nccl-tests count; 0: not known */
+    double algbw_gbps, busbw_gbps; /* median, as nccl-tests count; 0: not known, or never alone */
     double wait_ns, transfer_ns;   /* mean of the timed ones */
 };
 
