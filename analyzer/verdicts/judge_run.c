@@ -39,9 +39,17 @@ static double median(const double *values, const struct gw_model *model, double 
 static void measure_costs(const struct gw_judge *judge, double *costs)
 {
     const struct gw_model *model = judge->model;
-    double devices = fmax((double)model->devices_count / fmax((double)model->processes_count, 1), 1);
-    for (size_t i = 0; i < judge->budget->cells_count; i++) {
-        const struct gw_step_budget *cell = &judge->budget->cells[i];
+    const struct gw_budget *budget = judge->budget;
+    double used = 0, steps = 0;
+    for (size_t i = 0; i < budget->cells_count; i++) {
+        used += !budget->cells[i].unused;
+        steps += i == 0 || budget->cells[i].step != budget->cells[i - 1].step;
+    }
+    const double devices = fmax(used / fmax(steps, 1), 1); /* that work in a step */
+    for (size_t i = 0; i < budget->cells_count; i++) {
+        const struct gw_step_budget *cell = &budget->cells[i];
+        if (cell->unused)
+            continue;
         for (int c = GW_CLASS_IDLE_DEPENDENCY; c < GW_CLASS_COUNT; c++)
             costs[cell->step] += (double)cell->ns[c] / devices;
     }
@@ -85,7 +93,7 @@ static enum gw_class what_differs(const struct gw_judge *judge, const uint8_t *s
     double in[GW_CLASS_COUNT] = {0}, out[GW_CLASS_COUNT] = {0}, in_count = 0, out_count = 0;
     for (size_t i = 0; i < judge->budget->cells_count; i++) {
         const struct gw_step_budget *cell = &judge->budget->cells[i];
-        if (judge->model->steps[cell->step].warmup)
+        if (judge->model->steps[cell->step].warmup || cell->unused)
             continue;
         bool is_slow = slow[cell->step];
         in_count += is_slow;
