@@ -9,30 +9,13 @@
 #include <unistd.h>
 
 #include "analyzer/read/stream_graph.h"
-
-#define INDEX_MAGIC 0xC1F1DCC1u
-#define INDEX_MAJOR 1u
-#define INDEX_MINOR 1u
-
-/* lttng/lttng-index.h, version 1.1: all in big-endian order. */
-struct index_header {
-    uint32_t magic, major, minor, entry_bytes;
-};
-
-struct index_entry {
-    uint64_t offset;
-    uint64_t packet_bits, content_bits;
-    uint64_t begin, end;
-    uint64_t discarded;
-    uint64_t class_id, instance_id;
-    uint64_t number;
-};
+#include "analyzer/read/stream_index.h"
 
 static int write_index(FILE *out, const struct gw_packet_range *range)
 {
     const struct gw_stream_file *file = range->file;
-    struct index_header header = {htobe32(INDEX_MAGIC), htobe32(INDEX_MAJOR), htobe32(INDEX_MINOR),
-                                  htobe32(sizeof(struct index_entry))};
+    struct gw_index_header header = {htobe32(GW_INDEX_MAGIC), htobe32(GW_INDEX_MAJOR), htobe32(GW_INDEX_MINOR),
+                                     htobe32(sizeof(struct gw_index_entry))};
     uint64_t offset = 0, listed = 0;
     if (fwrite(&header, sizeof(header), 1, out) != 1) {
         return -EIO;
@@ -45,16 +28,10 @@ static int write_index(FILE *out, const struct gw_packet_range *range)
         /* An index is taken only when its packets are as long as the file, so the last one stands for what is left out;
          * its content ends where its own header says. */
         bool last = i + 1 == range->first + range->count;
-        uint64_t size_bytes = last ? file->whole_bytes - listed : packet->size_bytes;
-        struct index_entry entry = {.offset = htobe64(offset),
-                                    .packet_bits = htobe64(size_bytes * 8),
-                                    .content_bits = htobe64((uint64_t)packet->content_bytes * 8),
-                                    .begin = htobe64(packet->begin_ns),
-                                    .end = htobe64(packet->end_ns),
-                                    .discarded = htobe64(packet->discarded),
-                                    .class_id = htobe64(file->class_id),
-                                    .instance_id = htobe64(file->instance_id),
-                                    .number = htobe64(packet->number)};
+        struct gw_index_entry entry = gw_index_entry_of(file, packet, offset);
+        if (last) {
+            entry.packet_bits = htobe64((file->whole_bytes - listed) * 8);
+        }
         if (fwrite(&entry, sizeof(entry), 1, out) != 1) {
             return -EIO;
         }

@@ -217,7 +217,7 @@ static int add_file_losses(struct gw_records *records, const struct gw_trace_dir
     for (size_t d = 0; d < directories->count; d++) {
         for (size_t f = 0; f < directories->items[d].file_count; f++) {
             const struct gw_stream_file *file = &directories->items[d].files[f];
-            if (file->whole_bytes != file->size_bytes) {
+            if (file->cut) {
                 uint64_t end_ns = file->packet_count ? file->packets[file->packet_count - 1].end_ns : 0;
                 int status =
                     gw_record_stream_add_loss(&records->streams[records->stream_count - 1], end_ns, UINT64_MAX, 0);

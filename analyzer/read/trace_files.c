@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyzer/read/stream_index.h"
+
 #define DEPTH_MAX 16
 #define CTF_MAGIC 0xC1FC1FC1u
 #define CTF_METADATA_MAGIC 0x75D11D57u
@@ -73,6 +75,20 @@ static int walk_packets(int fd, struct gw_stream_file *file)
         file->class_id = header.class_id;
         file->instance_id = header.instance_id;
     }
+    file->cut = file->whole_bytes != file->size_bytes;
+    return 0;
+}
+
+static int check_index(const char *directory, struct gw_stream_file *file)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%s/index/%s" GW_INDEX_ENDING, directory, file->name) < 0) {
+        return -ENOMEM;
+    }
+    enum gw_index_state state = gw_index_check(path, file);
+    file->cut |= state == GW_INDEX_LONGER;
+    file->misleading_index = state != GW_INDEX_FITS;
+    free(path);
     return 0;
 }
 
@@ -93,11 +109,12 @@ static int add_stream_file(struct gw_trace_directory *directory, const char *nam
         goto end;
     }
     fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
+    if (fd < 0 && size_bytes) {
         status = gw_error_set(error, -errno, "%s: the stream file cannot be read: %s", path, strerror(errno));
         goto end;
     }
     status = walk_packets(fd, &file);
+    status = status ? status : check_index(directory->path, &file);
     if (status) {
         gw_error_set(error, status, "%s: no memory to read the trace", path);
         goto end;
@@ -165,7 +182,7 @@ static int repair(struct gw_trace_directory *directory, struct gw_error *error)
 {
     bool damaged = false;
     for (size_t i = 0; i < directory->file_count; i++) {
-        damaged |= directory->files[i].whole_bytes != directory->files[i].size_bytes;
+        damaged |= directory->files[i].cut || directory->files[i].misleading_index;
     }
     if (!damaged) {
         directory->repaired_path = strdup(directory->path);
@@ -186,7 +203,8 @@ static int repair(struct gw_trace_directory *directory, struct gw_error *error)
     int status = repair_file(directory, "metadata", 0, true);
     for (size_t i = 0; i < directory->file_count && !status; i++) {
         const struct gw_stream_file *file = &directory->files[i];
-        status = repair_file(directory, file->name, file->whole_bytes, file->whole_bytes == file->size_bytes);
+        bool whole = file->size_bytes && file->whole_bytes == file->size_bytes;
+        status = repair_file(directory, file->name, file->whole_bytes, whole);
     }
     return status
                ? gw_error_set(error, status, "%s: the trace is damaged and its whole part cannot be copied to %s: %s",
@@ -246,6 +264,49 @@ static int add_directory(struct gw_trace_directories *directories, const char *p
     return 0;
 }
 
+static bool has_file(const struct gw_trace_directory *directory, const char *name)
+{
+    for (size_t i = 0; i < directory->file_count; i++) {
+        if (strcmp(directory->files[i].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int is_index(const struct dirent *entry)
+{
+    const char *ending = strrchr(entry->d_name, '.');
+    return ending && ending != entry->d_name && strcmp(ending, GW_INDEX_ENDING) == 0;
+}
+
+/* Files that are empty or gone, of which the index knows packets. */
+static int add_missing_files(struct gw_trace_directory *directory, struct gw_error *error)
+{
+    int status = 0;
+    struct dirent **entries = NULL;
+    char *indexes = join(directory->path, "index");
+    int count = indexes ? scandir(indexes, &entries, is_index, alphasort) : -1;
+    free(indexes);
+    for (int i = 0; i < count && !status; i++) {
+        char *name = entries[i]->d_name;
+        *strrchr(name, '.') = '\0';
+        struct gw_stream_file missing = {.name = name};
+        if (has_file(directory, name)) {
+            continue;
+        }
+        status = check_index(directory->path, &missing);
+        if (!status && missing.cut) {
+            status = add_stream_file(directory, name, 0, error);
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        free(entries[i]);
+    }
+    free(entries);
+    return status == -ENOMEM ? gw_error_set(error, status, "%s: no memory to read the trace", directory->path) : status;
+}
+
 static int visit(const char *path, int depth, struct gw_trace_directories *directories, struct gw_error *error)
 {
     int status = 0;
@@ -279,6 +340,9 @@ static int visit(const char *path, int depth, struct gw_trace_directories *direc
             status = add_stream_file(&directories->items[trace], name, (uint64_t)info.st_size, error);
         }
         free(child);
+    }
+    if (is_trace && !status) {
+        status = add_missing_files(&directories->items[trace], error);
     }
     for (int i = 0; i < count; i++) {
         free(entries[i]);

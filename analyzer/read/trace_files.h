@@ -2,7 +2,8 @@
  * The trace directories below a path and the state of their stream files. LTTng-UST packets begin with a fixed header:
  * magic, trace uuid, stream class, stream instance, then begin and end time, content and packet size in bits, number
  * and the events discarded so far. Walking those finds files that were cut, which source.ctf.fs would refuse together
- * with the whole trace, and where a file can be cut to be read by several threads.
+ * with the whole trace, and where a file can be cut to be read by several threads. What the index lists and the file
+ * has not is a cut too.
  *
  * Memory: 40 bytes a packet.
  */
@@ -23,6 +24,8 @@ struct gw_stream_file {
     uint8_t uuid[16];
     uint64_t class_id, instance_id;
     uint64_t size_bytes, whole_bytes; /* whole_bytes: up to the end of the last whole packet */
+    bool cut;                         /* it ends within a packet, or before its index does; maybe it is not there */
+    bool misleading_index;            /* its index is not of its packets */
     struct gw_stream_packet *packets; /* the whole ones */
     size_t packet_count;
 };
