@@ -17,7 +17,7 @@ struct diff_options {
     const char *runs[2];
     const char *unit;
     double per[2];
-    const char *fail_what; /* "step" or a class */
+    const char *fail_what; /* "step", "scaling" or a class */
     double fail_limit;     /* ms, or percent of A's step */
     const char *step_regex;
     uint32_t step_every;
@@ -33,7 +33,9 @@ static const struct argp_option options[] = {
      0},
     {"fail-on", KEY_FAIL_ON, "WHAT>LIMIT", 0,
      "End with status 3 when B's WHAT ('step', or a class of the budget) is longer than A's by more than LIMIT and by "
-     "more than the noise; LIMIT in milliseconds, or with % of A's step.",
+     "more than the noise, or, with 'scaling', when B loses that against perfect scaling; LIMIT in milliseconds, or "
+     "with "
+     "% of A's step.",
      0},
     {"step", KEY_STEP, "REGEX", 0,
      "An NVTX range, or else a kernel, whose name matches begins a step. Default: steps are found by themselves.", 0},
@@ -55,9 +57,9 @@ static const char help_text[] =
 static error_t take_fail_on(const struct argp_state *state, char *value, struct diff_options *result)
 {
     char *limit = strchr(value, '>'), *end = NULL;
-    const char *names[GW_CLASS_COUNT + 1] = {"step"};
+    const char *names[GW_CLASS_COUNT + 2] = {"step", "scaling"};
     for (int c = 0; c < GW_CLASS_COUNT; c++)
-        names[c + 1] = gw_class_name((enum gw_class)c);
+        names[c + 2] = gw_class_name((enum gw_class)c);
     if (!limit || limit == value)
         return gw_usage_error(state, "--fail-on needs WHAT>LIMIT, such as 'step>5%%', not '%s'", value);
     *limit++ = '\0';
@@ -72,8 +74,8 @@ static error_t take_fail_on(const struct argp_state *state, char *value, struct 
         }
     }
     const char *nearest = gw_nearest(value, names, sizeof(names) / sizeof(names[0]));
-    return gw_usage_error(state, "--fail-on knows 'step' and the classes of the budget, not '%s'%s%s%s", value,
-                          nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    return gw_usage_error(state, "--fail-on knows 'step', 'scaling' and the classes of the budget, not '%s'%s%s%s",
+                          value, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
 static error_t take_option(int key, char *value, struct argp_state *state)
@@ -141,6 +143,10 @@ static bool fails(const struct diff_options *chosen, const struct gw_diff_side *
 {
     const struct gw_diff_mean *left = &a->step, *right = &b->step;
     double limit_ms = chosen->fail_percent ? chosen->fail_limit / 100 * a->step.ms : chosen->fail_limit;
+    struct gw_scaling scaling;
+    if (strcmp(chosen->fail_what, "scaling") == 0)
+        return gw_scaling_of(a, b, strcmp(chosen->unit, "step") != 0, &scaling) && scaling.loss.ms > limit_ms &&
+               !scaling.loss.is_noise;
     for (int c = 0; c < GW_CLASS_COUNT; c++) {
         if (strcmp(chosen->fail_what, gw_class_name((enum gw_class)c)) == 0) {
             left = &a->classes[c];

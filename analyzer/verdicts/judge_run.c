@@ -213,5 +213,5 @@ end:
 int gw_judge_scaling(struct gw_judge *judge, struct gw_verdict *verdict)
 {
     (void)judge;
-    return gw_verdict_unknown(verdict, "needs two runs: gpuwitness diff RUN-ON-ONE-DEVICE RUN-ON-SEVERAL");
+    return gw_verdict_unknown(verdict, "needs two runs: gpuwitness diff RUN-ON-FEW RUN-ON-MANY");
 }

@@ -28,8 +28,8 @@ CASES = {
     "slower kernels": ("slowdown 0 1.5\nslowdown 1 1.5\n", 0.97 * KERNELS_MS / 2, 1.03 * KERNELS_MS / 2),
     # Four reductions, of which the backward pass hides a part.
     "added communication": ("nccl_gbps 0.5\n", 4 * BUCKET_BYTES / 0.5e6 - 4 * 0.12, 1.05 * 4 * BUCKET_BYTES / 0.5e6),
-    # One of two waits for three times its own time.
-    "waiting for stragglers": ("slowdown 1 4\n", 0.9 * 3 * KERNELS_MS / 2, 1.05 * 3 * KERNELS_MS / 2),
+    # One of two waits for three times its own time, and both for a host that comes late.
+    "waiting for stragglers": ("slowdown 1 4\n", 0.9 * 3 * KERNELS_MS / 2, 2 * 3 * KERNELS_MS / 2),
     "lost overlap": ("h2d_pinned_gbps 0.5\n", 0.95 * COPIES * BATCH_BYTES * (1 / 0.5e6 - 1 / 20e6),
                      1.05 * COPIES * BATCH_BYTES * (1 / 0.5e6 - 1 / 20e6)),
     "host contention": ("api_cost_ns cudaGetLastError 300000\n", 3, 100),
@@ -79,6 +79,10 @@ def main():
             expect(scaling["verdict"] in ("confirmed", "ruled-out"), scaling["verdict"])
             expect("From 1 to 2 devices" in diff(folder / "one", folder / target), f"{part}: text")
             expect("### From 1 to 2 devices" in diff("--md", folder / "one", folder / target), f"{part}: Markdown")
+        for what, status in (("scaling>0.1", 3), ("scaling>1000", 0), ("scaling>20%", 3), ("scaling>100000%", 0)):
+            done = subprocess.run([gpuwitness, "diff", "--fail-on", what, folder / "one", folder / "case-4"],
+                                  capture_output=True, check=False)
+            expect(done.returncode == status, f"--fail-on {what}: {done.returncode}")
         # The same work in all: a unit should take half as long.
         units = json.loads(diff("--json", "--per", "sample=32", folder / "one", folder / "case-0"))
         expect(abs(units["scaling"]["ideal_ms"] - units["step"]["a_ms"] / 2) < 1e-9, "ideal of a unit")
