@@ -56,24 +56,6 @@ static void make_rows(const struct gw_model *model, struct gw_ranks_data *data)
     qsort(data->rows, data->rows_count, sizeof(*data->rows), compare_rows);
 }
 
-/* The step of a process at a time, GW_NONE outside of all; the steps of a process lie together, in order. */
-static uint32_t step_at(const struct gw_model *model, uint32_t process, uint64_t t_ns)
-{
-    size_t low = 0, high = model->steps_count;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct gw_step *step = &model->steps[middle];
-        if (step->process < process || (step->process == process && step->end_ns <= t_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < model->steps_count && model->steps[low].process == process && model->steps[low].begin_ns <= t_ns
-               ? (uint32_t)low
-               : GW_NONE;
-}
-
 /* How many ranks each exchange has and how long its first one waits. leader_of_op: GW_NONE for each operation. */
 static void find_exchanges(const struct gw_model *model, struct exchange *exchanges, uint32_t *leader_of_op,
                            struct gw_ranks_data *data)
@@ -85,8 +67,8 @@ static void find_exchanges(const struct gw_model *model, struct exchange *exchan
         if (!compared(collective))
             continue;
         exchange = &exchanges[collective->match];
-        step = step_at(model, model->communicators[collective->communicator].process,
-                       model->calls[collective->call].begin_ns);
+        step = gw_step_at(model, model->communicators[collective->communicator].process,
+                          model->calls[collective->call].begin_ns);
         exchange->ranks++;
         exchange->step = step == GW_NONE ? GW_NONE : model->steps[step].number;
         if (collective->arrival_wait_ns > exchange->most_wait_ns)

@@ -81,28 +81,13 @@ struct kernel_work {
     struct kernel_sum *kernels;
 };
 
-/* The first step of a process that ends after t_ns, or one behind its last. */
-static size_t step_at(const struct gw_model *model, uint32_t process, uint64_t t_ns)
-{
-    size_t low = 0, high = model->steps_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct gw_step *step = &model->steps[middle];
-        if (step->process < process || (step->process == process && step->end_ns <= t_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Kernels as far as they run within steps, as the budget counts them, shared out among the step's devices. */
 static void add_kernel(struct gw_diff_side *side, const struct gw_model *model, const struct gw_op *op,
                        const struct kernel_work *work)
 {
     const uint32_t process = model->devices[model->streams[op->stream].device].process;
     struct gw_diff_role *role = &side->roles[role_of(op, work->roles)];
-    for (size_t s = step_at(model, process, op->start_ns);
+    for (size_t s = gw_step_after(model, process, op->start_ns);
          s < model->steps_count && model->steps[s].process == process && model->steps[s].begin_ns < op->end_ns; s++) {
         const struct gw_step *step = &model->steps[s];
         if (!work->devices[s])

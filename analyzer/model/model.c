@@ -88,3 +88,26 @@ const char *gw_loss_reason_name(enum gw_loss_reason reason)
     }
     return "discarded";
 }
+
+size_t gw_step_after(const struct gw_model *model, uint32_t process, uint64_t t_ns)
+{
+    size_t low = 0, high = model->steps_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct gw_step *step = &model->steps[middle];
+        if (step->process < process || (step->process == process && step->end_ns <= t_ns)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+uint32_t gw_step_at(const struct gw_model *model, uint32_t process, uint64_t t_ns)
+{
+    size_t step = gw_step_after(model, process, t_ns);
+    bool within =
+        step < model->steps_count && model->steps[step].process == process && model->steps[step].begin_ns <= t_ns;
+    return within ? (uint32_t)step : GW_NONE;
+}

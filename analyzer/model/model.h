@@ -382,6 +382,12 @@ struct gw_model {
 /* Frees everything the model owns and the model itself; NULL is allowed. */
 void gw_model_destroy(struct gw_model *model);
 
+/* Index of the first step of a process that ends after a time, or of what follows its last. */
+size_t gw_step_after(const struct gw_model *model, uint32_t process, uint64_t t_ns);
+
+/* Index of the step of a process that a time lies in, or GW_NONE. */
+uint32_t gw_step_at(const struct gw_model *model, uint32_t process, uint64_t t_ns);
+
 /* Class of a call by its function; a constant-time table look-up. */
 enum gw_call_class gw_call_class(uint16_t function);
 

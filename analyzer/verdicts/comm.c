@@ -12,22 +12,11 @@
 /* The shortest transfer is no latency where none is short: NCCL's is some 10 us within a machine. */
 #define LATENCY_MOST_NS 20000.0
 
-/* The analysed step of the process that the time lies in, or GW_NONE. Steps are in order of process, then time. */
-static uint32_t step_at(const struct gw_model *model, uint32_t process, uint64_t t_ns)
+/* The analysed step of the process that the time lies in, or GW_NONE. */
+static uint32_t analysed_step_at(const struct gw_model *model, uint32_t process, uint64_t t_ns)
 {
-    size_t low = 0, high = model->steps_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct gw_step *step = &model->steps[middle];
-        if (step->process < process || (step->process == process && step->end_ns <= t_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == model->steps_count || model->steps[low].process != process || model->steps[low].begin_ns > t_ns ||
-        model->steps[low].warmup)
-        return GW_NONE;
-    return (uint32_t)low;
+    uint32_t step = gw_step_at(model, process, t_ns);
+    return step == GW_NONE || model->steps[step].warmup ? GW_NONE : step;
 }
 
 static int list_ops(struct gw_comm *comm, const struct gw_model *model)
@@ -45,7 +34,8 @@ static int list_ops(struct gw_comm *comm, const struct gw_model *model)
         if (op->stream == GW_NONE || op->outer_call == GW_NONE || !gw_op_is_busy(op))
             continue;
         uint32_t device = model->streams[op->stream].device;
-        comm->op_step[i] = step_at(model, model->devices[device].process, model->calls[op->outer_call].begin_ns);
+        comm->op_step[i] =
+            analysed_step_at(model, model->devices[device].process, model->calls[op->outer_call].begin_ns);
         comm->device_first[device + 2]++;
     }
     for (size_t d = 2; d < model->devices_count + 2; d++)

@@ -39,19 +39,6 @@ static void look_inside(const struct gw_model *model, uint32_t place, struct gw_
     fact->compile_ns = compile_ns < UINT32_MAX ? (uint32_t)compile_ns : UINT32_MAX;
 }
 
-static size_t first_step_of(const struct gw_model *model, uint32_t process)
-{
-    size_t low = 0, high = model->steps_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (model->steps[middle].process < process)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Nothing a judge could ask about, apart from its times. */
 static bool is_plain(const struct gw_fact *fact)
 {
@@ -93,7 +80,7 @@ static int list_facts(void *user, size_t thread)
     const struct fact_lists *lists = user;
     const struct gw_host *host = &lists->judge->host;
     struct gw_fact *facts = lists->facts + host->thread_calls[thread];
-    size_t step = first_step_of(lists->judge->model, lists->judge->model->threads[thread].process), count = 0;
+    size_t step = gw_step_after(lists->judge->model, lists->judge->model->threads[thread].process, 0), count = 0;
     uint32_t place = 0;
     for (size_t i = host->thread_calls[thread]; i < host->thread_calls[thread + 1]; i++) {
         struct gw_fact fact = fact_of(lists->judge, host->calls[i], &step, &place);

@@ -32,30 +32,24 @@ static double take_host_gaps(const struct gw_judge *judge, struct gw_finding *fi
 {
     const struct gw_model *model = judge->model;
     uint64_t all_ns = 0, longest_ns = 0, longest_in_step_ns = 0;
-    size_t in_step = model->steps_count;
+    uint32_t in_step = GW_NONE, on_device = GW_NONE;
     finding->count = 0;
     finding->evidence_count = 0;
-    for (size_t i = 0, step = 0; i < judge->budget->gaps_count; i++) {
+    for (size_t i = 0; i < judge->budget->gaps_count; i++) {
         const struct gw_gap *gap = &judge->budget->gaps[i];
-        uint32_t process = model->devices[gap->device].process;
-        if (i && gap[-1].device != gap->device) {
-            step = 0;
-            in_step = model->steps_count;
-        }
-        while (step < model->steps_count &&
-               (model->steps[step].process < process ||
-                (model->steps[step].process == process && model->steps[step].end_ns <= gap->begin_ns)))
-            step++;
-        if (gap->cls != GW_CLASS_IDLE_HOST || step == model->steps_count || model->steps[step].process != process ||
-            model->steps[step].warmup || model->steps[step].begin_ns > gap->begin_ns)
+        uint32_t step = gap->cls == GW_CLASS_IDLE_HOST
+                            ? gw_step_at(model, model->devices[gap->device].process, gap->begin_ns)
+                            : GW_NONE;
+        if (step == GW_NONE || model->steps[step].warmup)
             continue;
         uint64_t length_ns = gap->end_ns - gap->begin_ns;
         finding->count++;
         if (gap->call != GW_NONE)
             gw_finding_evidence(finding, gap->begin_ns, length_ns, gap->call);
-        if (step != in_step)
+        if (step != in_step || gap->device != on_device)
             longest_in_step_ns = 0;
         in_step = step;
+        on_device = gap->device;
         all_ns += length_ns;
         if (length_ns > longest_in_step_ns) {
             longest_ns += length_ns - longest_in_step_ns;
