@@ -3,9 +3,11 @@
 #include "analyzer/cli/load.h"
 #include "analyzer/cli/verbs.h"
 #include "analyzer/cli/write_report.h"
+#include "analyzer/export/output.h"
 #include "analyzer/model/recordings.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,21 +85,26 @@ static error_t take_option(int key, char *value, struct argp_state *state)
     }
 }
 
+/* To a file through gw_output, so that an old one stays when there is no room for the new one. */
 static int write_report(const char *command, const struct merge_options *chosen, const struct gw_model *model)
 {
     struct gw_judged judged = {NULL, NULL};
-    int exit_status = GW_EXIT_FAILURE;
-    FILE *out = chosen->output ? fopen(chosen->output, "we") : stdout;
-    if (!out) {
-        gw_complain(command, "%s cannot be written: %s", chosen->output, strerror(errno));
-        return GW_EXIT_FAILURE;
-    }
-    if (gw_judge_run(command, model, &judged) == 0 && gw_write_report(command, &chosen->form, model, &judged, out) == 0)
+    struct gw_output output = {0};
+    int exit_status = GW_EXIT_FAILURE, status = 0;
+    if (gw_judge_run(command, model, &judged) != 0)
+        goto end;
+    if (chosen->output)
+        status = gw_output_open(&output, chosen->output);
+    const bool is_open = status == 0;
+    const bool is_written =
+        is_open && gw_write_report(command, &chosen->form, model, &judged, output.file ? output.file : stdout) == 0;
+    if (output.file)
+        status = gw_output_close(&output, is_written ? 0 : -ECANCELED);
+    if (status != 0 && (is_written || !is_open))
+        gw_complain(command, "%s cannot be written: %s", chosen->output, strerror(-status));
+    else if (is_written)
         exit_status = GW_EXIT_OK;
-    if (out != stdout && fclose(out) != 0 && exit_status == GW_EXIT_OK) {
-        gw_complain(command, "%s cannot be written: %s", chosen->output, strerror(errno));
-        exit_status = GW_EXIT_FAILURE;
-    }
+end:
     gw_judged_release(&judged);
     return exit_status;
 }

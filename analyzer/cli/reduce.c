@@ -3,15 +3,13 @@
 #include "analyzer/cli/load.h"
 #include "analyzer/cli/progress.h"
 #include "analyzer/cli/verbs.h"
+#include "analyzer/export/output.h"
 #include "analyzer/model/recordings.h"
 #include "analyzer/read/summary.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { KEY_RANK_SIZE = 1000 };
 
@@ -67,41 +65,25 @@ static error_t take_option(int key, char *value, struct argp_state *state)
 }
 
 /* Writes the recordings one after the other. Returns 0 or a negative errno; *ret_bytes: what was written. */
-static int write_recordings(const struct gw_recordings *recordings, FILE *out, uint64_t *ret_bytes)
+static int write_recordings(const struct gw_recordings *recordings, const char *path, uint64_t *ret_bytes)
 {
     uint64_t bytes = 0;
-    for (size_t i = 0; i < recordings->inputs_count; i++) {
+    struct gw_output output;
+    int status = gw_output_open(&output, path);
+    if (status != 0)
+        return status;
+    for (size_t i = 0; i < recordings->inputs_count && status == 0; i++) {
         void *data = NULL;
         size_t length = 0;
-        int status = gw_summary_encode(recordings->inputs[i].run, recordings->inputs[i].records, &data, &length);
-        errno = 0;
-        if (status == 0 && fwrite(data, 1, length, out) != length)
-            status = errno ? -errno : -EIO;
+        status = gw_summary_encode(recordings->inputs[i].run, recordings->inputs[i].records, &data, &length);
+        if (status == 0)
+            gw_output_write(&output, data, length);
         free(data);
-        if (status != 0)
-            return status;
         bytes += length;
     }
-    *ret_bytes = bytes;
-    return 0;
-}
-
-/* Beside the file first, so that nobody finds half of it and an old one stays when the disk is full. */
-static int write_file(const struct gw_recordings *recordings, const char *output, uint64_t *ret_bytes)
-{
-    char draft[PATH_MAX];
-    if (snprintf(draft, sizeof(draft), "%s.%ld.part", output, (long)getpid()) >= (int)sizeof(draft))
-        return -ENAMETOOLONG;
-    FILE *out = fopen(draft, "we");
-    if (!out)
-        return -errno;
-    int status = write_recordings(recordings, out, ret_bytes);
-    if (fclose(out) != 0 && status == 0)
-        status = -errno;
-    if (status == 0 && rename(draft, output) != 0)
-        status = -errno;
-    if (status != 0)
-        unlink(draft);
+    status = gw_output_close(&output, status);
+    if (status == 0)
+        *ret_bytes = bytes;
     return status;
 }
 
@@ -128,7 +110,7 @@ int gw_verb_reduce(int argc, char **argv)
     }
     for (char **problem = recordings.problems; problem && *problem; problem++)
         gw_complain(argv[0], "%s", *problem);
-    status = write_file(&recordings, chosen.output, &bytes);
+    status = write_recordings(&recordings, chosen.output, &bytes);
     if (status != 0) {
         gw_complain(argv[0], "%s cannot be written: %s", chosen.output, strerror(-status));
         goto end;

@@ -274,7 +274,28 @@ class Summaries(Ranks):
     def test_a_file_that_cannot_be_written(self):
         self.assertIn("cannot be written", self.tool("reduce", "-o", "/nowhere/file", self.run_dir, status=1))
         if os.path.exists("/dev/full"):
-            self.assertIn("cannot be written", self.tool("merge", "-o", "/dev/full", self.run_dir, status=1))
+            for verb in ("merge", "reduce"):
+                said = self.tool(verb, "-o", "/dev/full", self.run_dir, status=1)
+                self.assertRegex(said, r"\A[^\n]* cannot be written: No space left on device\n\Z")
+
+    def test_what_is_no_plain_file_stays(self):
+        """A pipe is written, and a link leads to where it led; neither is replaced by a file."""
+        (self.base / "old").write_text("old")
+        (self.base / "link").symlink_to("old")
+        os.mkfifo(self.base / "pipe")
+        for verb in ("merge", "reduce"):
+            self.tool(verb, "-o", self.base / "file", self.run_dir)
+            whole = (self.base / "file").read_bytes()
+            self.tool(verb, "-o", self.base / "link", self.run_dir)
+            self.assertTrue((self.base / "link").is_symlink())
+            self.assertEqual((self.base / "old").read_bytes(), whole)
+            with subprocess.Popen(["cat", self.base / "pipe"], stdout=subprocess.PIPE) as reader:
+                try:
+                    self.tool(verb, "-o", self.base / "pipe", self.run_dir)
+                    self.assertTrue((self.base / "pipe").is_fifo())
+                    self.assertEqual(reader.stdout.read(), whole)
+                finally:
+                    reader.kill()
 
 
 class Damage(Ranks):

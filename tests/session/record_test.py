@@ -122,6 +122,11 @@ class Doctor(Recorded):
         self.assertRegex(done.stdout, r"ok +recording ")
         self.assertEqual(list(self.base.iterdir()), [])
 
+    def test_nowhere_to_say_it(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([GPUWITNESS, "doctor"], stdout=full, stderr=subprocess.PIPE, text=True, cwd=self.base)
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
+
     def about(self, *program, status=0):
         """What the doctor says of a program, without what it says of the machine."""
         done = subprocess.run([GPUWITNESS, "doctor", *program], capture_output=True, text=True, cwd=self.base)
