@@ -215,7 +215,8 @@ static const char *useless(void)
         return NULL;
     if (counts.foreign >= FOREIGN_MAX && __atomic_load_n(&entered, __ATOMIC_RELAXED) >= FOREIGN_CALLS)
         return "its records do not tell which calls they are of";
-    if (__atomic_load_n(&entered, __ATOMIC_RELAXED) < SILENT_CALLS)
+    // Many calls may be in flight when this is asked for the first time.
+    if (entered_since_ns == 0 || __atomic_load_n(&entered, __ATOMIC_RELAXED) < SILENT_CALLS)
         entered_since_ns = now_ns;
     return now_ns - entered_since_ns > SILENT_NS ? "it gives no records" : NULL;
 }
