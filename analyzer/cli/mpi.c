@@ -25,6 +25,8 @@ struct bytes {
 
 static int append(struct bytes *bytes, const void *data, size_t length)
 {
+    if (length == 0)
+        return 0;
     if (bytes->length + length > bytes->capacity) {
         size_t capacity = 2 * (bytes->length + length);
         char *grown = realloc(bytes->data, capacity);
@@ -171,7 +173,8 @@ static int assign(const struct places *found, struct bytes *bytes)
     int status = 0;
     size_t number = 0;
     bytes->length = 0;
-    qsort(found->list, found->count, sizeof(*found->list), by_name);
+    if (found->count > 0)
+        qsort(found->list, found->count, sizeof(*found->list), by_name);
     for (size_t first = 0, next; first < found->count && status == 0; first = next, number++) {
         for (next = first; next < found->count && strcmp(found->list[next].name, found->list[first].name) == 0;)
             next++;
@@ -190,7 +193,7 @@ static int share_out(const struct gw_mpi *mpi, const char *run, struct places *r
     if (status == 0 && mpi->rank == 0) {
         status = read_places(&bytes, &found);
         if (status == 0)
-            status = found.count != 0 ? assign(&found, &bytes) : append(&bytes, "", 0);
+            status = assign(&found, &bytes);
         release_places(&found);
     }
     if (status == 0)

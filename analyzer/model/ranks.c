@@ -64,10 +64,10 @@ static void write_range(struct rank_list *list)
              list->first, list->last);
     /* What does not fit is left out in the words, not in the count. */
     if (list->length + strlen(range) + sizeof(" …") < sizeof(list->text)) {
-        strcpy(list->text + list->length, range);
+        memcpy(list->text + list->length, range, strlen(range) + 1);
         list->length += strlen(range);
     } else if (list->text[0] && !strstr(list->text, " …")) {
-        strcpy(list->text + list->length, " …");
+        memcpy(list->text + list->length, " …", sizeof(" …"));
     }
 }
 
