@@ -89,32 +89,28 @@ static bool print_failure(const struct text *text)
     return true;
 }
 
+static const char *why_no_calls(const struct gw_model *model)
+{
+    bool damaged = model->run.problems != NULL, signalled = false;
+    for (size_t i = 0; i < model->losses_count; i++)
+        damaged |= model->losses[i].reason == GW_LOSS_DISCARDED;
+    for (size_t i = 0; i < model->recordings_count; i++)
+        signalled |= model->recordings[i].exit_signal != 0;
+    return model->run.windowed ? "No CUDA call was recorded: only what lies in the windows asked for (record --delay, "
+                                 "--duration, --attach-on-signal) is, and there was none in them."
+           : damaged ? "No CUDA call is in what is left of the trace: a part of it was lost or damaged, so nothing can "
+                       "be said of the program. Record again."
+           : signalled ? "No CUDA call was seen before a signal ended the program: it had not come so far, or reached "
+                         "the GPU by a road that is not covered (see `gpuwitness doctor`)."
+                       : "No CUDA call was seen in this run: the program, and whatever it started, did not use a GPU, "
+                         "or reached it by a road that is not covered (see `gpuwitness doctor`).";
+}
+
 static void print_no_answer(const struct text *text)
 {
     const struct gw_model *model = text->report->model;
-    if (!model->calls_count && model->run.windowed) {
-        gw_page_wrap(&text->page,
-                     "No CUDA call was recorded: only what lies in the windows asked for (record --delay, --duration, "
-                     "--attach-on-signal) is, and there was none in them.",
-                     0, 0);
-        return;
-    }
-    bool damaged = model->run.problems != NULL;
-    for (size_t i = 0; i < model->losses_count; i++)
-        damaged |= model->losses[i].reason == GW_LOSS_DISCARDED;
-    if (!model->calls_count && damaged) {
-        gw_page_wrap(
-            &text->page,
-            "No CUDA call is in what is left of the trace: a part of it was lost or damaged, so nothing can be "
-            "said of the program. Record again.",
-            0, 0);
-        return;
-    }
     if (!model->calls_count) {
-        gw_page_wrap(&text->page,
-                     "No CUDA call was seen in this run: the program, and whatever it started, did not use a GPU, or "
-                     "reached it by a road that is not covered (see `gpuwitness doctor`).",
-                     0, 0);
+        gw_page_wrap(&text->page, why_no_calls(model), 0, 0);
         return;
     }
     if (print_failure(text))

@@ -70,6 +70,12 @@ def main():
                       ("--step-every", "2"), ("--rank-size", "0"), ("--rank-size", "x")):
             run("report", *wrong, folder, status=2)
         run("report", status=2)
+
+        ended = pathlib.Path(name) / "ended"
+        done = subprocess.run([gpuwitness, "record", "-q", "-o", ended, "--", "sh", "-c", "kill -s TERM $$"], check=False)
+        expect(done.returncode == 143, f"a program that SIGTERM ended: {done.returncode}")
+        text = " ".join(run("report", ended).split())
+        expect("No CUDA call was seen before a signal ended the program" in text, text)
     print(f"{len(verdicts)} verdicts, {len(confirmed)} confirmed, {len(FAULTS)} faults")
     return 1 if FAULTS else 0
 

@@ -71,6 +71,7 @@ class Killed(Recorded):
         self.kill_ticker(below)
         info = self.info()
         self.assertEqual((info["complete"], info["exit"]["how"]), (True, "recorder-died"))
+        self.assertEqual(info["problems"], ["the recorder was killed: how the program ended is not known"])
         self.assertEqual(self.events(), 1000)
         self.assertFalse(pathlib.Path(info["buffers"]["path"]).exists())
 

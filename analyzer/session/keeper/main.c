@@ -125,15 +125,24 @@ static void add_problem(json_t *problems, const char *text)
     json_array_append_new(problems, json_string(text));
 }
 
-/* Completes run.json with the recorder's fields and ours. */
-static json_t *finish(struct recording *recording, json_t *end_fields)
+/* The fields that the recorder would have sent, had it not been killed. */
+static json_t *fields_without_recorder(void)
+{
+    return json_pack("{s:o, s:{s:s}}", "end", gw_run_info_clocks(), "exit", "how", "recorder-died");
+}
+
+/* Completes run.json with the recorder's fields, NULL when it was killed, and ours. */
+static json_t *finish(struct recording *recording, json_t *recorder_fields)
 {
     struct gw_tracing_end end = {0};
     json_t *problems = gw_control_finish(recording->control);
+    json_t *end_fields = recorder_fields ? json_incref(recorder_fields) : fields_without_recorder();
     json_t *info = NULL;
     gw_tracing_stop(recording->tracing, &end);
     recording->tracing = NULL;
     gw_daemons_kill();
+    if (!recorder_fields)
+        add_problem(problems, "the recorder was killed: how the program ended is not known");
     if (!end.drained)
         add_problem(problems, "the session daemon did not end properly; the last events were taken from the buffers");
     bool full = gw_space_available(recording->run) < LEAST_FREE_BYTES;
@@ -174,15 +183,10 @@ static json_t *finish(struct recording *recording, json_t *end_fields)
         add_problem(problems, text);
     }
     json_decref(info);
+    json_decref(end_fields);
     return json_pack("{s:o, s:I, s:I, s:I}", "problems", problems, "events_discarded", (json_int_t)end.events_discarded,
                      "packets_lost", (json_int_t)end.packets_lost, "trace_bytes",
                      (json_int_t)gw_tree_bytes(recording->trace));
-}
-
-/* The fields that the recorder would have sent, had it not been killed. */
-static json_t *fields_without_recorder(void)
-{
-    return json_pack("{s:o, s:{s:s}}", "end", gw_run_info_clocks(), "exit", "how", "recorder-died");
 }
 
 int main(int argc, char **argv)
@@ -219,13 +223,11 @@ int main(int argc, char **argv)
     message = NULL;
     if (result == 0) {
         gw_control_run(recording.control, recording.socket, &message);
-        json_t *fields = message != NULL ? json_incref(json_object_get(message, "end")) : fields_without_recorder();
-        json_t *answer = finish(&recording, fields);
+        json_t *answer = finish(&recording, json_object_get(message, "end"));
         if (json_array_size(json_object_get(answer, "problems")) == 0)
             unlink(log);
         gw_message_send(recording.socket, answer);
         json_decref(answer);
-        json_decref(fields);
         json_decref(message);
     }
     gw_control_destroy(recording.control);
