@@ -26,8 +26,8 @@ static const struct argp_option options[] = {
     {"json", KEY_JSON, 0, 0, "Write the report as JSON (schema gpuwitness.report/1).", 0},
     {"md", KEY_MD, 0, 0, "Write the report as Markdown.", 0},
     {"verbose", 'v', 0, 0, "As text: all evidence, every class, and why each suspect was ruled out.", 0},
-    {"step", KEY_STEP, "REGEX", 0, "A kernel whose name matches begins a step. Default: steps are found by themselves.",
-     0},
+    {"step", KEY_STEP, "REGEX", 0,
+     "An NVTX range, or else a kernel, whose name matches begins a step. Default: steps are found by themselves.", 0},
     {"step-every", KEY_STEP_EVERY, "N", 0, "With --step: only every N-th match begins one.", 0},
     {"rank-size", KEY_RANK_SIZE, "SIZE", 0,
      "Of each of several ranks, take no more than SIZE bytes of records (K, M, G allowed), in whole steps. Default: "

@@ -8,6 +8,7 @@
 #include "plots/plots.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,8 +51,8 @@ static const struct argp_option options[] = {
      "Timeline and memory of these steps instead of the median one and the whole run; step numbers as in the report.",
      0},
     {"range", KEY_RANGE, "T1..T2", 0, "Likewise of this range, in milliseconds from the begin of the trace.", 0},
-    {"step", KEY_STEP, "REGEX", 0, "A kernel whose name matches begins a step. Default: steps are found by themselves.",
-     0},
+    {"step", KEY_STEP, "REGEX", 0,
+     "An NVTX range, or else a kernel, whose name matches begins a step. Default: steps are found by themselves.", 0},
     {"step-every", KEY_STEP_EVERY, "N", 0, "With --step: only every N-th match begins one.", 0},
     {"format", KEY_FORMAT, "png|svg|pdf", 0, "Kind of file. Default: png.", 0},
     {"theme", KEY_THEME, "light|dark", 0, "Colours. Default: light.", 0},
@@ -81,7 +82,7 @@ static error_t take_range(const struct argp_state *state, const char *name, cons
 
     /* Not by strtod up to the dots: it would take "3." of "3..5". */
     if (!dots || !read_number(value, dots, ret_from) || !read_number(dots + 2, value + strlen(value), ret_to) ||
-        *ret_to < *ret_from || *ret_to > most)
+        *ret_to <= *ret_from || *ret_to > most)
         return gw_usage_error(state, "--%s wants FROM..TO with numbers that rise, not '%s'", name, value);
     return 0;
 }
@@ -265,6 +266,32 @@ static int analyse(const char *command, const char *run, const struct arguments 
     return error;
 }
 
+static bool has_step(const struct gw_model *model, uint32_t number)
+{
+    for (size_t i = 0; i < model->steps_count; i++)
+        if (model->steps[i].number == number)
+            return true;
+    return false;
+}
+
+/* Complains when what is to be drawn lies outside the run. */
+static int check_part(const char *command, const struct gw_model *model, const struct arguments *arguments)
+{
+    const struct gw_plot_options *plot = &arguments->options;
+    uint64_t length_ns = model->run.end_ns - model->run.begin_ns;
+
+    if (plot->have_steps && !(has_step(model, plot->first_step) && has_step(model, plot->last_step))) {
+        gw_complain(command, "%s has no steps %" PRIu32 "..%" PRIu32 "; see gpuwitness report", arguments->run,
+                    plot->first_step, plot->last_step);
+        return -ERANGE;
+    }
+    if (plot->have_range && plot->range_begin_ns >= length_ns) {
+        gw_complain(command, "%s ends at %.3f ms, before the range asked for", arguments->run, (double)length_ns / 1e6);
+        return -ERANGE;
+    }
+    return 0;
+}
+
 /* Draws every plot that was asked for and that there is data for. */
 static int write_plots(const char *command, const struct gw_plot_source *source, const struct arguments *arguments)
 {
@@ -307,7 +334,7 @@ int gw_verb_plot(int argc, char **argv)
     clear_analysis(&analysis);
     if (analyse(argv[0], arguments.run, &arguments, arguments.per[0], &analysis, arguments.against ? &side : NULL) != 0)
         goto end;
-    if (make_directory(argv[0], arguments.output) != 0)
+    if (check_part(argv[0], analysis.model, &arguments) != 0 || make_directory(argv[0], arguments.output) != 0)
         goto end;
     source.model = analysis.model;
     source.budget = analysis.budget;
