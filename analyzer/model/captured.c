@@ -52,7 +52,7 @@ static int remember(struct capturing *self, uint64_t handle, uint32_t process, b
 static struct captured_range recall(const struct capturing *self, uint64_t handle, uint32_t process, bool is_exec)
 {
     const uint32_t *known = gw_map_find(&self->ranges, handle, (uint64_t)process << 1 | is_exec);
-    return known ? self->found[*known] : (struct captured_range){0, 0};
+    return known && self->found ? self->found[*known] : (struct captured_range){0, 0};
 }
 
 /* Each collective of the graph once more, bound to the launch's next kernel of its kind. Messages share kernels. */

@@ -82,7 +82,7 @@ static int list_kernels(struct gw_comm *comm, const struct gw_model *model)
 
 static void add_collectives(struct gw_comm *comm, const struct gw_model *model)
 {
-    for (uint32_t i = 0; i < model->collectives_count; i++) {
+    for (uint32_t i = 0; comm->kernels && i < model->collectives_count; i++) {
         const struct gw_collective *collective = &model->collectives[i];
         uint32_t place = collective->op == GW_NONE ? GW_NONE : comm->op_kernel[collective->op];
         if (place == GW_NONE)

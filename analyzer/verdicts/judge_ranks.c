@@ -235,8 +235,9 @@ static int find_late(const struct gw_judge *judge, struct gw_comm_plan *plan, st
             to++;
         if (to - from < LEAST_MEMBERS)
             continue;
+        const size_t middle = from + (to - from - 1) / 2;
         const struct gw_comm_kernel *last = kernels[to - 1];
-        double by_ns = (double)(last->start_ns - kernels[from + (to - from - 1) / 2]->start_ns);
+        double by_ns = (double)(last->start_ns - kernels[middle]->start_ns);
         late->by_device[last->device] += by_ns;
         late->total_ns += by_ns;
         late->exchanges++;
