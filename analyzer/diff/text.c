@@ -29,11 +29,14 @@ static void put_cells(const struct table *table, const char *const *cells)
             used += ((unsigned char)*at & 0xc0) != 0x80;
         int pad = abs(width) > used ? abs(width) - used : 0;
         if (table->markdown)
-            fprintf(table->out, "| %s ", cell);
-        else if (width < 0)
-            fprintf(table->out, "  %*s%s", pad, "", cell);
+            fputs("| ", table->out);
         else
-            fprintf(table->out, "  %s%*s", cell, i + 1 < table->columns ? pad : 0, "");
+            fprintf(table->out, "  %*s", width < 0 ? pad : 0, "");
+        gw_put_text(table->out, cell, strlen(cell));
+        if (table->markdown)
+            fputc(' ', table->out);
+        else if (width >= 0 && i + 1 < table->columns)
+            fprintf(table->out, "%*s", pad, "");
     }
     fputs(table->markdown ? "|\n" : "\n", table->out);
 }

@@ -19,8 +19,10 @@ static void put_run(const struct gw_report *report, const struct gw_step_facts *
     const struct gw_model *model = report->model;
     bool simulated = model->run.device_kind && strcmp(model->run.device_kind, "simulated") == 0;
     fputs("| | |\n|---|---|\n| command | `", out);
-    for (char **word = model->run.command; word && *word; word++)
-        fprintf(out, "%s%s", word == model->run.command ? "" : " ", *word);
+    for (char **word = model->run.command; word && *word; word++) {
+        fputs(word == model->run.command ? "" : " ", out);
+        gw_put_text(out, *word, strlen(*word));
+    }
     fputs("` |\n| devices | ", out);
     for (size_t i = 0; i < model->devices_count; i++) {
         fputs(i ? ", " : "", out);

@@ -61,8 +61,10 @@ static void print_title(const struct text *text)
     const struct gw_model *model = text->report->model;
     fputs("gpuwitness report of ", text->page.out);
     gw_page_style(&text->page, "1");
-    for (char **word = model->run.command; word && *word; word++)
-        fprintf(text->page.out, "%s%s", word == model->run.command ? "" : " ", *word);
+    for (char **word = model->run.command; word && *word; word++) {
+        fputs(word == model->run.command ? "" : " ", text->page.out);
+        gw_put_text(text->page.out, *word, strlen(*word));
+    }
     gw_page_style(&text->page, NULL);
     fprintf(text->page.out, "%s\n\n", is_simulated(model) ? ", on the SIMULATED GPU" : "");
 }

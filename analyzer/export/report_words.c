@@ -47,6 +47,22 @@ static size_t piece_length(const char *text)
     return length;
 }
 
+/* Whether the byte is a control character of ASCII, or begins one of Unicode's second set (U+0080 to U+009F). */
+static bool commands(unsigned char byte, unsigned char next)
+{
+    return (byte < 0x20 && byte != '\n') || byte == 0x7f || (byte == 0xc2 && next >= 0x80 && next < 0xa0);
+}
+
+void gw_put_text(FILE *out, const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        unsigned char byte = (unsigned char)text[i], next = i + 1 < length ? (unsigned char)text[i + 1] : 0;
+        bool replaced = commands(byte, next);
+        fputc(replaced ? '?' : byte, out);
+        i += replaced && byte == 0xc2;
+    }
+}
+
 void gw_page_wrap(const struct gw_page *page, const char *text, unsigned column, unsigned indent)
 {
     bool fresh = true;
@@ -62,7 +78,7 @@ void gw_page_wrap(const struct gw_page *page, const char *text, unsigned column,
             fputc(' ', page->out);
             column++;
         }
-        fwrite(text, 1, length, page->out);
+        gw_put_text(page->out, text, length);
         column += width;
         fresh = false;
         text += length;

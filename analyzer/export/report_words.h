@@ -5,6 +5,7 @@
 #define GW_ANALYZER_EXPORT_REPORT_WORDS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 /* Where text goes and how. */
@@ -21,6 +22,10 @@ struct gw_duration {
 
 /* "12.3 us", "1.73 ms", "2.5 s": three significant digits. */
 struct gw_duration gw_duration_words(double ms);
+
+/* Prints bytes of text with '?' for what would command a terminal: names come from programs, and from bundles of
+ * strangers. */
+void gw_put_text(FILE *out, const char *text, size_t length);
 
 /* Prints the text broken at blanks so that no line is wider than the page; lines after the first begin with indent
  * blanks, the first goes on at column. */

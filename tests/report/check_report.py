@@ -76,6 +76,12 @@ def main():
         expect(done.returncode == 143, f"a program that SIGTERM ended: {done.returncode}")
         text = " ".join(run("report", ended).split())
         expect("No CUDA call was seen before a signal ended the program" in text, text)
+
+        escaped = pathlib.Path(name) / "escaped"
+        run("record", "-q", "-o", escaped, "--", "true", "\x1b[31m\x9bred")
+        for form in ((), ("--md",)):
+            text = run("report", *form, escaped)
+            expect("true ?[31m?red" in text and "\x1b" not in text, f"commands for the terminal: {text!r}")
     print(f"{len(verdicts)} verdicts, {len(confirmed)} confirmed, {len(FAULTS)} faults")
     return 1 if FAULTS else 0
 
