@@ -18,7 +18,7 @@ PATIENCE_S = 900
 # Kernels that compute nothing cannot be compared: XLA's trials would choose among equals and take minutes.
 XLA_FLAGS = "--xla_gpu_autotune_level=0 --xla_gpu_enable_triton_gemm=false"
 # So slow a GPU limits the step, however busy the machine's processors are.
-SLOW_GPU = "flops_per_s 4e12\n"
+SLOW_GPU = "flops_per_s 12e12\n"
 TWO_GPUS = "devices 2\n"
 
 
