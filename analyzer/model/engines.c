@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "analyzer/model/builder.h"
+#include "analyzer/model/radix.h"
 
 static void widen(struct gw_op *op, uint64_t by_ns)
 {
@@ -18,13 +19,23 @@ static void widen(struct gw_op *op, uint64_t by_ns)
     op->error_ns = error_ns < UINT32_MAX ? (uint32_t)error_ns : UINT32_MAX;
 }
 
-static int by_end(const void *left, const void *right)
+/* The operations in order of their end, then of their start; as many items of scratch. Returns 0 or -ENOMEM. */
+static int sort_by_end(struct gw_op **ops, struct gw_op *all, struct gw_sort_item *items, const uint32_t *indices,
+                       size_t count)
 {
-    const struct gw_op *a = *(struct gw_op *const *)left, *b = *(struct gw_op *const *)right;
-    if (a->end_ns != b->end_ns) {
-        return a->end_ns < b->end_ns ? -1 : 1;
+    for (size_t i = 0; i < count; i++) {
+        items[i] = (struct gw_sort_item){.key = all[indices[i]].end_ns, .value = indices[i]};
     }
-    return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
+    int status = gw_radix_sort(items, count);
+    for (size_t i = 0; i < count && !status; i++) {
+        struct gw_op *op = &all[items[i].value];
+        size_t at = i;
+        for (; at > 0 && ops[at - 1]->end_ns == op->end_ns && ops[at - 1]->start_ns > op->start_ns; at--) {
+            ops[at] = ops[at - 1];
+        }
+        ops[at] = op;
+    }
+    return status;
 }
 
 static void order_copies(struct gw_op **ops, size_t count)
@@ -77,38 +88,50 @@ static void doubt_kernels(const struct gw_model *model, struct gw_op **ops, size
     }
 }
 
-static bool is_of(const struct gw_model *model, const struct gw_op *op, uint32_t device, enum gw_op_kind kind)
+/* Of each kind, place + 1 among those that are looked at; kernels last. */
+enum { KINDS = 5 };
+static const uint8_t places[GW_OP_KIND_COUNT] = {
+    [GW_OP_H2D] = 1, [GW_OP_D2H] = 2, [GW_OP_D2D] = 3, [GW_OP_P2P] = 4, [GW_OP_KERNEL] = KINDS};
+
+/* Groups the timed operations by device and kind, see gw_group. */
+static int group_ops(const struct gw_model *model, uint32_t **ret_indices, uint32_t **ret_first)
 {
-    return !(op->flags & GW_OP_UNTIMED) && op->kind == kind && model->streams[op->stream].device == device;
+    uint32_t *group_of = malloc((model->ops_count + 1) * sizeof(*group_of));
+    if (!group_of) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < model->ops_count; i++) {
+        const struct gw_op *op = &model->ops[i];
+        bool looked_at = !(op->flags & GW_OP_UNTIMED) && places[op->kind];
+        group_of[i] = looked_at ? model->streams[op->stream].device * KINDS + places[op->kind] - 1 : GW_NONE;
+    }
+    int status = gw_group(group_of, model->ops_count, model->devices_count * KINDS, ret_indices, ret_first);
+    free(group_of);
+    return status;
 }
 
 int gw_build_engines(struct gw_builder *builder)
 {
-    static const enum gw_op_kind kinds[] = {GW_OP_H2D, GW_OP_D2H, GW_OP_D2D, GW_OP_P2P, GW_OP_KERNEL};
     struct gw_model *model = builder->model;
+    uint32_t *indices = NULL, *first = NULL;
     if (model->timing != GW_TIMING_EVENTS) {
         return 0;
     }
     struct gw_op **ops = malloc((model->ops_count + 1) * sizeof(*ops));
-    if (!ops) {
-        return -ENOMEM;
-    }
-    for (uint32_t device = 0; device < model->devices_count; device++) {
-        for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
-            size_t count = 0;
-            for (size_t i = 0; i < model->ops_count; i++) {
-                if (is_of(model, &model->ops[i], device, kinds[k])) {
-                    ops[count++] = &model->ops[i];
-                }
-            }
-            qsort(ops, count, sizeof(*ops), by_end);
-            if (kinds[k] == GW_OP_KERNEL) {
-                doubt_kernels(model, ops, count, model->devices[device].multiprocessors);
-            } else {
-                order_copies(ops, count);
-            }
+    struct gw_sort_item *items = malloc((model->ops_count + 1) * sizeof(*items));
+    int status = ops && items ? group_ops(model, &indices, &first) : -ENOMEM;
+    for (uint32_t group = 0; !status && group < model->devices_count * KINDS; group++) {
+        size_t count = first[group + 1] - first[group];
+        status = sort_by_end(ops, model->ops, items, indices + first[group], count);
+        if (!status && group % KINDS == KINDS - 1) {
+            doubt_kernels(model, ops, count, model->devices[group / KINDS].multiprocessors);
+        } else if (!status) {
+            order_copies(ops, count);
         }
     }
     free(ops);
-    return 0;
+    free(items);
+    free(indices);
+    free(first);
+    return status;
 }

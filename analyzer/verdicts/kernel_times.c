@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/model/map.h"
+#include "analyzer/model/radix.h"
+#include "analyzer/verdicts/array.h"
+
 /* Kernels of one name and shape are compared from this many of each sort on. */
 #define SAMPLES_LEAST 5u
 /* Beside something they must be this much longer; alone they must vary less. */
@@ -16,22 +20,48 @@ struct shape {
     uint32_t name, grid[3], block[3], shared_bytes;
 };
 
-struct timed_kernel {
+/* The kernels of one shape that are compared: `first` … of the list, alone before beside. */
+struct group {
     struct shape shape;
-    double ns;
-    uint32_t op;
-    bool beside;
+    size_t alone, beside, first;
 };
 
-static int compare_timed(const void *left, const void *right)
+struct groups {
+    GW_ARRAY(struct group, list);
+    size_t room;
+    struct gw_map places; /* hash of a shape, how many others have it → group */
+};
+
+/* A kernel to compare: its group, and whether it ran beside something. */
+struct timed_kernel {
+    uint32_t op, group : 31, beside : 1;
+};
+
+static uint64_t hash_of(const struct shape *shape)
 {
-    const struct timed_kernel *a = left, *b = right;
-    int order = memcmp(&a->shape, &b->shape, sizeof a->shape);
-    if (order)
-        return order;
-    if (a->beside != b->beside)
-        return a->beside < b->beside ? -1 : 1;
-    return a->ns < b->ns ? -1 : a->ns > b->ns;
+    uint32_t words[sizeof *shape / sizeof(uint32_t)];
+    uint64_t hash = 0;
+    memcpy(words, shape, sizeof words);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) /* FNV-1a, by words */
+        hash = (hash ^ words[i]) * 0x100000001b3ull;
+    return hash;
+}
+
+/* Index of the shape's group, made when it is new; GW_NONE: no memory. */
+static uint32_t group_of(struct groups *groups, const struct shape *shape)
+{
+    uint64_t hash = hash_of(shape), others = 0;
+    const uint32_t *place;
+    while ((place = gw_map_find(&groups->places, hash, others)) &&
+           memcmp(&groups->list[*place].shape, shape, sizeof *shape) != 0)
+        others++;
+    if (place)
+        return *place;
+    if (!GW_ARRAY_RESERVE(groups->list, groups->list_count, &groups->room) ||
+        gw_map_insert(&groups->places, hash, others, (uint32_t)groups->list_count) < 0)
+        return GW_NONE;
+    groups->list[groups->list_count] = (struct group){.shape = *shape};
+    return (uint32_t)groups->list_count++;
 }
 
 static uint64_t overlap_ns(const struct gw_beside *beside, const struct gw_op *op)
@@ -56,10 +86,10 @@ static uint64_t overlap_ns(const struct gw_beside *beside, const struct gw_op *o
 
 /* Kernels that are overlapped well or not at all; the caller frees. NULL: no memory. */
 static struct timed_kernel *list_kernels(const struct gw_judge *judge, const struct gw_beside *beside,
-                                         size_t *ret_count)
+                                         struct groups *groups, size_t *ret_count)
 {
     const struct gw_model *model = judge->model;
-    struct timed_kernel *list = calloc(model->ops_count + 1, sizeof *list);
+    struct timed_kernel *list = malloc((model->ops_count + 1) * sizeof *list);
     size_t count = 0;
     for (uint32_t i = 0; list && i < model->ops_count; i++) {
         const struct gw_op *op = &model->ops[i];
@@ -68,54 +98,96 @@ static struct timed_kernel *list_kernels(const struct gw_judge *judge, const str
             continue;
         const struct gw_launch *launch = &model->launches[model->calls[op->call].detail];
         uint64_t overlap = overlap_ns(&beside[model->streams[op->stream].device], op);
-        double length = (double)(op->end_ns - op->start_ns);
-        if (overlap && (double)overlap < OVERLAP_SHARE * length)
+        if (overlap && (double)overlap < OVERLAP_SHARE * (double)(op->end_ns - op->start_ns))
             continue;
-        struct timed_kernel *kernel = &list[count++];
-        kernel->shape.name = op->name;
-        kernel->shape.shared_bytes = launch->shared_bytes;
-        memcpy(kernel->shape.grid, launch->grid, sizeof launch->grid);
-        memcpy(kernel->shape.block, launch->block, sizeof launch->block);
-        kernel->ns = length;
-        kernel->op = i;
-        kernel->beside = overlap > 0;
+        struct shape shape = {.name = op->name, .shared_bytes = launch->shared_bytes};
+        memcpy(shape.grid, launch->grid, sizeof launch->grid);
+        memcpy(shape.block, launch->block, sizeof launch->block);
+        uint32_t group = group_of(groups, &shape);
+        if (group == GW_NONE) {
+            free(list);
+            return NULL;
+        }
+        *(overlap ? &groups->list[group].beside : &groups->list[group].alone) += 1;
+        list[count++] = (struct timed_kernel){.op = i, .group = group & 0x7fffffffu, .beside = overlap > 0};
     }
     *ret_count = count;
     return list;
+}
+
+/* The kernels of the groups that have enough of each sort, group by group, those alone first, each by length; the
+ * caller frees. NULL: no memory. */
+static struct gw_sort_item *sort_kernels(const struct gw_judge *judge, struct groups *groups,
+                                         const struct timed_kernel *list, size_t count)
+{
+    size_t total = 0;
+    struct gw_sort_item *sorted = NULL;
+    for (size_t g = 0; g < groups->list_count; g++) {
+        struct group *group = &groups->list[g];
+        group->first = total;
+        if (group->alone < SAMPLES_LEAST || group->beside < SAMPLES_LEAST)
+            group->alone = group->beside = 0;
+        total += group->alone + group->beside;
+    }
+    size_t *next = calloc(2 * groups->list_count + 1, sizeof *next);
+    sorted = malloc((total + 1) * sizeof *sorted);
+    bool whole = next && sorted;
+    for (size_t i = 0; i < count && whole; i++) {
+        const struct group *group = &groups->list[list[i].group];
+        const struct gw_op *op = &judge->model->ops[list[i].op];
+        if (!group->alone)
+            continue;
+        size_t at = group->first + (list[i].beside ? group->alone : 0) + next[2 * list[i].group + list[i].beside]++;
+        sorted[at] = (struct gw_sort_item){.key = op->end_ns - op->start_ns, .value = list[i].op};
+    }
+    for (size_t g = 0; g < groups->list_count && whole; g++) {
+        const struct group *group = &groups->list[g];
+        whole = gw_radix_sort(sorted + group->first, group->alone) == 0 &&
+                gw_radix_sort(sorted + group->first + group->alone, group->beside) == 0;
+    }
+    free(next);
+    if (whole)
+        return sorted;
+    free(sorted);
+    return NULL;
 }
 
 int gw_kernel_times_compare(const struct gw_judge *judge, const struct gw_beside *beside, struct gw_comm_plan *plan,
                             struct gw_kernel_times *ret_times)
 {
     struct gw_kernel_times times = {0};
+    struct groups groups = {0};
     size_t count = 0;
-    int ret = 0;
-    struct timed_kernel *list = list_kernels(judge, beside, &count);
-    if (!list)
-        return -ENOMEM;
-    qsort(list, count, sizeof *list, compare_timed);
-    for (size_t from = 0, to; from < count && ret == 0; from = to) {
-        size_t alone = 0;
-        for (to = from; to < count && !memcmp(&list[to].shape, &list[from].shape, sizeof list->shape); to++)
-            alone += !list[to].beside;
-        size_t beside_count = to - from - alone;
-        if (alone < SAMPLES_LEAST || beside_count < SAMPLES_LEAST)
+    int ret = -ENOMEM;
+    struct gw_sort_item *sorted = NULL;
+    struct timed_kernel *list = list_kernels(judge, beside, &groups, &count);
+    if (!list || !(sorted = sort_kernels(judge, &groups, list, count)))
+        goto end;
+    ret = 0;
+    for (size_t g = 0; g < groups.list_count && ret == 0; g++) {
+        const struct group *group = &groups.list[g];
+        const struct gw_sort_item *alone = sorted + group->first, *slowed = alone + group->alone;
+        if (!group->alone)
             continue;
-        double usual = list[from + alone / 2].ns;
-        times.compared += (double)beside_count;
+        double usual = (double)alone[group->alone / 2].key;
+        times.compared += (double)group->beside;
         /* One name and shape can stand for several amounts of work: then the times alone differ as well. */
-        if (list[from + alone * 9 / 10].ns > SLOWED * usual ||
-            list[from + alone + beside_count / 4].ns < SLOWED * usual)
+        if ((double)alone[group->alone * 9 / 10].key > SLOWED * usual ||
+            (double)slowed[group->beside / 4].key < SLOWED * usual)
             continue;
-        for (size_t i = from + alone; i < to && ret == 0; i++) {
-            times.slower_ns += fmax(list[i].ns - usual, 0);
-            plan->op_ns[list[i].op] = (uint64_t)usual;
-            ret = gw_comm_plan_mark(plan, list[i].op);
+        for (size_t i = 0; i < group->beside && ret == 0; i++) {
+            times.slower_ns += fmax((double)slowed[i].key - usual, 0);
+            plan->op_ns[slowed[i].value] = (uint64_t)usual;
+            ret = gw_comm_plan_mark(plan, slowed[i].value);
         }
     }
-    free(list);
     if (ret == 0)
         *ret_times = times;
+end:
+    free(sorted);
+    free(list);
+    free(groups.list);
+    gw_map_clear(&groups.places);
     return ret;
 }
 
