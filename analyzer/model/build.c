@@ -147,10 +147,11 @@ static int map_functions(struct gw_builder *builder)
     return 0;
 }
 
-static int build(const char *path, const struct gw_model_input *inputs, size_t input_count, struct gw_model **ret_model,
-                 struct gw_error *error)
+/* uses_up: blocks of the inputs' records are freed as soon as the model has what they tell. */
+static int build(const char *path, const struct gw_model_input *inputs, size_t input_count, bool uses_up,
+                 struct gw_model **ret_model, struct gw_error *error)
 {
-    struct gw_builder builder = {.inputs = inputs, .input_count = input_count, .error = error};
+    struct gw_builder builder = {.inputs = inputs, .input_count = input_count, .uses_up = uses_up, .error = error};
     int (*const parts[])(struct gw_builder *) = {
         gw_build_sources, map_functions,        gw_build_context,    gw_build_ranges, gw_build_timings,
         gw_build_nodes,   gw_build_calls,       gw_build_op_lists,   gw_build_extras, gw_build_engines,
@@ -197,7 +198,7 @@ int gw_model_build_from_records(const char *path, const struct gw_model_input *i
                                 struct gw_error *error)
 {
     struct gw_model *model = NULL;
-    int status = build(path, inputs, input_count, &model, error);
+    int status = build(path, inputs, input_count, false, &model, error);
     if (!status) {
         status = find_steps(model, options, error);
     }
@@ -250,7 +251,7 @@ static int build_aligned(const char *path, struct gw_recordings *recordings, str
     struct gw_model *model = NULL;
     int status = gw_clocks_list(recordings->inputs, recordings->inputs_count, &clocks, &count, &of_input);
     if (!status && count > 1) {
-        status = build(path, recordings->inputs, recordings->inputs_count, &model, error);
+        status = build(path, recordings->inputs, recordings->inputs_count, false, &model, error);
         status = status ? status : gw_clocks_fit(model, of_input, clocks, count);
         gw_model_destroy(model);
         model = NULL;
@@ -258,7 +259,7 @@ static int build_aligned(const char *path, struct gw_recordings *recordings, str
             gw_clocks_apply(recordings, of_input, clocks);
         }
     }
-    status = status ? status : build(path, recordings->inputs, recordings->inputs_count, &model, error);
+    status = status ? status : build(path, recordings->inputs, recordings->inputs_count, true, &model, error);
     status = status ? status : gw_clocks_check(model, of_input, clocks, count);
     if (status) {
         gw_clocks_free(clocks, count);

@@ -21,7 +21,8 @@ struct gw_model_options {
     uint64_t rank_bytes; /* records to keep of each of several recordings, see recordings.h; 0: the usual */
 };
 
-/* What one recorder left: its run file and its records. Both are only read. */
+/* What one recorder left: its run file and its records. Both are only read, but for recordings.h, which gives the
+ * records up to the builder. */
 struct gw_model_input {
     const struct gw_run_file *run;
     const struct gw_records *records;

@@ -15,8 +15,10 @@ struct gw_version {
 };
 
 struct gw_block_place {
-    const struct gw_record_block *block;
-    uint32_t source; /* index */
+    struct gw_record_block *block; /* NULL once it was freed */
+    size_t place;                  /* in its stream */
+    uint32_t source;               /* index */
+    uint32_t left;                 /* of its calls, call_begin and gpu_op: those not done with */
 };
 
 /* Where a process comes from. */
@@ -35,6 +37,8 @@ struct gw_builder {
     struct gw_model *model;
     const struct gw_model_input *inputs;
     size_t input_count;
+    bool uses_up;                /* it may free what it has read of the inputs */
+    uint64_t begin_ns, end_ns;   /* of all events; GW_TIME_UNKNOWN and 0 without any */
     struct gw_map processes;     /* input, pid → process */
     struct gw_origin *origins;   /* of each process */
     struct gw_map threads;       /* tid, process → thread */

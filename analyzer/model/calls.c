@@ -63,10 +63,9 @@ static int collect_begins(struct gathering *self)
     const struct gw_builder *builder = self->builder;
     for (size_t s = 0; s < builder->sources_count; s++) {
         const struct gw_source *source = &builder->sources[s];
-        for (size_t i = 0; i < source->others_count; i++) {
-            const struct gw_record *record = gw_builder_record(builder, source->others[i]);
-            if (record->type == GW_RECORD_call_begin &&
-                !gw_map_find(&self->begins, record->call, place_key(source->input, record)) &&
+        for (size_t i = 0; i < source->begins_count; i++) {
+            const struct gw_record *record = gw_builder_record(builder, source->begins[i]);
+            if (!gw_map_find(&self->begins, record->call, place_key(source->input, record)) &&
                 gw_map_insert(&self->begins, record->call, place_key(source->input, record), 0)) {
                 return -ENOMEM;
             }
@@ -100,21 +99,19 @@ static int collect_unfinished(struct gathering *self)
 {
     struct gw_builder *builder = self->builder;
     int status = 0;
-    for (size_t s = 0; s < builder->sources_count && self->begins.count && !status; s++) {
+    for (size_t s = 0; s < builder->sources_count && !status; s++) {
         const struct gw_source *source = &builder->sources[s];
-        for (size_t i = 0; i < source->others_count && !status; i++) {
-            const struct gw_record *record = gw_builder_record(builder, source->others[i]);
-            uint32_t *begin = record->type == GW_RECORD_call_begin
-                                  ? gw_map_find(&self->begins, record->call, place_key(source->input, record))
-                                  : NULL;
-            if (!begin || *begin) {
-                continue;
+        for (size_t i = 0; i < source->begins_count && !status; i++) {
+            const struct gw_record *record = gw_builder_record(builder, source->begins[i]);
+            uint32_t *begin = gw_map_find(&self->begins, record->call, place_key(source->input, record));
+            if (!*begin) {
+                *begin = 1;
+                struct gw_record call = *record;
+                call.begin_ns = record->time_ns;
+                call.type = GW_RECORD_call;
+                status = gw_record_stream_append(&builder->unfinished[source->input], &call, NULL, 0);
             }
-            *begin = 1;
-            struct gw_record call = *record;
-            call.begin_ns = record->time_ns;
-            call.type = GW_RECORD_call;
-            status = gw_record_stream_append(&builder->unfinished[source->input], &call, NULL, 0);
+            gw_builder_done(builder, source->begins[i]);
         }
     }
     for (size_t i = 0; i < builder->input_count && !status; i++) {
@@ -306,6 +303,7 @@ static int gather(struct gathering *self)
                 return status;
             }
         }
+        gw_builder_done(builder, reference);
     }
     return 0;
 }
@@ -398,6 +396,10 @@ int gw_build_calls(struct gw_builder *builder)
     }
 end:
     gw_call_merge_clear(&self.merge);
+    for (size_t s = 0; s < builder->sources_count; s++) {
+        free(builder->sources[s].calls);
+        builder->sources[s].calls = NULL;
+    }
     free(self.last_outer);
     gw_map_clear(&self.begins);
     return status;

@@ -110,15 +110,7 @@ static void widen(struct gw_process *process, uint64_t begin_ns, uint64_t end_ns
 static void set_ranges(struct gw_builder *builder)
 {
     struct gw_model *model = builder->model;
-    uint64_t begin_ns = GW_TIME_UNKNOWN, end_ns = 0;
-    for (size_t b = 0; b < builder->blocks_count; b++) {
-        const struct gw_record_block *block = builder->blocks[b].block;
-        if (block->count) {
-            begin_ns = block->records[0].time_ns < begin_ns ? block->records[0].time_ns : begin_ns;
-            uint64_t last_ns = block->records[block->count - 1].time_ns;
-            end_ns = last_ns > end_ns ? last_ns : end_ns;
-        }
-    }
+    uint64_t begin_ns = builder->begin_ns, end_ns = builder->end_ns;
     if (model->calls_count && model->calls[0].begin_ns < begin_ns) {
         begin_ns = model->calls[0].begin_ns;
     }

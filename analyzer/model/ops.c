@@ -123,6 +123,7 @@ int gw_builder_add_op(struct gw_builder *builder, uint32_t call_index, uint32_t 
     uint32_t *timing = gw_map_find(&builder->timings, record->call, key);
     if (timing && *timing != GW_NONE) {
         set_times(builder, &op, *timing);
+        gw_builder_done(builder, *timing);
         *timing = GW_NONE;
         builder->timings_left--;
     }

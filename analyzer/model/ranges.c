@@ -53,33 +53,35 @@ void gw_builder_sort_ranges(struct gw_model *model)
     }
 }
 
-static int collect(const struct gw_records *records, struct said **ret_said, size_t *ret_count, uint64_t *ret_last_ns)
+static int collect(const struct gw_builder *builder, size_t input, struct said **ret_said, size_t *ret_count,
+                   uint64_t *ret_last_ns)
 {
     struct said *said = NULL;
     size_t count = 0;
     uint64_t last_ns = 0;
-    for (size_t s = 0; s < records->stream_count; s++) {
-        const struct gw_record_stream *stream = &records->streams[s];
+    for (size_t s = 0; s < builder->sources_count; s++) {
+        const struct gw_source *source = &builder->sources[s];
+        const struct gw_record_stream *stream = source->stream;
+        if (source->input != input) {
+            continue;
+        }
         last_ns = stream->last_ns > last_ns ? stream->last_ns : last_ns;
         bool any = stream->counts[GW_RECORD_nvtx] || stream->counts[GW_RECORD_nvtx_name];
-        for (size_t b = 0; b < stream->block_count && any; b++) {
-            const struct gw_record_block *block = stream->blocks[b];
-            for (uint32_t i = 0; i < block->count; i++) {
-                const struct gw_record *record = &block->records[i];
-                if (record->type != GW_RECORD_nvtx && record->type != GW_RECORD_nvtx_name) {
-                    continue;
-                }
-                if (GW_GROW(said, count)) {
-                    free(said);
-                    return -ENOMEM;
-                }
-                said[count] = (struct said){.time_ns = record->time_ns,
-                                            .stream = stream,
-                                            .words = gw_record_words(block, record),
-                                            .place = count,
-                                            .type = record->type};
-                count++;
+        for (size_t i = 0; i < source->others_count && any; i++) {
+            const struct gw_record *record = gw_builder_record(builder, source->others[i]);
+            if (record->type != GW_RECORD_nvtx && record->type != GW_RECORD_nvtx_name) {
+                continue;
             }
+            if (GW_GROW(said, count)) {
+                free(said);
+                return -ENOMEM;
+            }
+            said[count] = (struct said){.time_ns = record->time_ns,
+                                        .stream = stream,
+                                        .words = gw_builder_words(builder, source->others[i]),
+                                        .place = count,
+                                        .type = record->type};
+            count++;
         }
     }
     *ret_said = said;
@@ -280,7 +282,7 @@ static int build_input(struct ranges *self)
     struct said *said = NULL;
     size_t count = 0, before = self->items_count;
     uint64_t last_ns = 0;
-    int status = collect(self->builder->inputs[self->input].records, &said, &count, &last_ns);
+    int status = collect(self->builder, self->input, &said, &count, &last_ns);
     if (!status && count) {
         qsort(said, count, sizeof(*said), by_time);
     }

@@ -70,14 +70,26 @@ static int sort_calls(const struct gw_builder *builder, uint32_t *calls, size_t 
 
 /* ---- sources ---- */
 
+/* Where the block may be freed before the record is used, a copy takes its place. */
+static int take_other(const struct gw_builder *builder, struct gw_source *source, const struct gw_record_block *block,
+                      uint32_t place, uint32_t reference)
+{
+    const struct gw_record *record = &block->records[place];
+    uint32_t words_end = place + 1 < block->count ? record[1].words : block->word_count;
+    source->others[source->others_count++] = reference;
+    return builder->uses_up ? gw_record_stream_append(&source->kept, record, gw_record_words(block, record),
+                                                      words_end - record->words)
+                            : 0;
+}
+
 static void take(struct gw_source *source, const struct gw_record *record, uint32_t reference)
 {
     if (record->type == GW_RECORD_gpu_op) {
         source->timings[source->timings_count++] = reference;
         return;
     }
-    if (record->type >= GW_RECORD_call_begin) {
-        source->others[source->others_count++] = reference;
+    if (record->type == GW_RECORD_call_begin) {
+        source->begins[source->begins_count++] = reference;
         return;
     }
     uint8_t flags = GW_SITE_FLAGS(record->site);
@@ -86,31 +98,58 @@ static void take(struct gw_source *source, const struct gw_record *record, uint3
     source->announced += (flags & GW_SITE_HAS_BEGIN) != 0;
 }
 
+static void free_block(struct gw_builder *builder, struct gw_block_place *place)
+{
+    /* The inputs are the builder's to use up, see gw_builder.uses_up. */
+    struct gw_record_stream *stream = (struct gw_record_stream *)builder->sources[place->source].stream;
+    free(place->block);
+    place->block = NULL;
+    stream->blocks[place->place] = NULL;
+}
+
+void gw_builder_done(struct gw_builder *builder, uint32_t reference)
+{
+    struct gw_block_place *place = &builder->blocks[reference >> 16];
+    if (--place->left == 0 && builder->uses_up) {
+        free_block(builder, place);
+    }
+}
+
 static int fill_source(void *user, size_t index)
 {
-    const struct gw_builder *builder = user;
+    struct gw_builder *builder = user;
     struct gw_source *source = &builder->sources[index];
+    const uint64_t *counts = source->stream->counts;
     size_t calls = 0, others = 0;
     for (size_t t = 0; t < GW_RECORD_COUNT; t++) {
-        *(t < GW_RECORD_call_begin ? &calls : &others) += source->stream->counts[t];
+        *(t < GW_RECORD_call_begin ? &calls : &others) += counts[t];
     }
-    size_t timings = source->stream->counts[GW_RECORD_gpu_op];
+    others -= counts[GW_RECORD_gpu_op] + counts[GW_RECORD_call_begin];
     source->calls = malloc((calls + 1) * sizeof(*source->calls));
-    source->timings = malloc((timings + 1) * sizeof(*source->timings));
-    source->others = malloc((others - timings + 1) * sizeof(*source->others));
-    if (!source->calls || !source->timings || !source->others) {
+    source->timings = malloc((counts[GW_RECORD_gpu_op] + 1) * sizeof(*source->timings));
+    source->begins = malloc((counts[GW_RECORD_call_begin] + 1) * sizeof(*source->begins));
+    source->others = malloc((others + 1) * sizeof(*source->others));
+    if (!source->calls || !source->timings || !source->begins || !source->others) {
         return -ENOMEM;
     }
     for (size_t b = 0; b < source->stream->block_count; b++) {
-        const struct gw_record_block *block = source->stream->blocks[b];
+        struct gw_block_place *place = &builder->blocks[source->first_block + b];
+        const struct gw_record_block *block = place->block;
         for (uint32_t i = 0; i < block->count; i++) {
-            take(source, &block->records[i], (uint32_t)((source->first_block + b) << 16 | i));
+            const struct gw_record *record = &block->records[i];
+            uint32_t reference = (uint32_t)((source->first_block + b) << 16 | i);
+            if (record->type <= GW_RECORD_call_begin || record->type == GW_RECORD_gpu_op) {
+                take(source, record, reference);
+                place->left++;
+            } else if (take_other(builder, source, block, i, reference)) {
+                return -ENOMEM;
+            }
         }
     }
     return sort_calls(builder, source->calls, source->calls_count);
 }
 
-static int add_source(struct gw_builder *builder, size_t input, const struct gw_record_stream *stream, bool unfinished)
+static int add_blocks(struct gw_builder *builder, const struct gw_record_stream *stream, size_t source)
 {
     size_t blocks = builder->blocks_count + stream->block_count;
     if (blocks > UINT32_MAX >> 16) {
@@ -118,38 +157,82 @@ static int add_source(struct gw_builder *builder, size_t input, const struct gw_
                             "the run has more events than this version can hold; record a shorter one");
     }
     struct gw_block_place *grown = realloc(builder->blocks, (blocks + 1) * sizeof(*grown));
-    if (grown) {
-        builder->blocks = grown;
-    }
-    if (!grown || GW_GROW(builder->sources, builder->sources_count)) {
+    if (!grown) {
         return -ENOMEM;
     }
-    struct gw_source *source = &builder->sources[builder->sources_count];
-    *source = (struct gw_source){
-        .input = input, .stream = stream, .first_block = builder->blocks_count, .unfinished = unfinished};
+    builder->blocks = grown;
     for (size_t b = 0; b < stream->block_count; b++) {
         builder->blocks[builder->blocks_count++] =
-            (struct gw_block_place){.block = stream->blocks[b], .source = (uint32_t)builder->sources_count};
+            (struct gw_block_place){.block = stream->blocks[b], .place = b, .source = (uint32_t)source};
     }
-    builder->sources_count++;
     return 0;
+}
+
+/* Lets the source's others refer to their copies, and frees the blocks that held nothing else. */
+static int keep_copies(struct gw_builder *builder, size_t index)
+{
+    struct gw_source *source = &builder->sources[index];
+    size_t first = builder->blocks_count, other = 0;
+    int status = add_blocks(builder, &source->kept, index);
+    for (size_t b = first; b < builder->blocks_count && !status; b++) {
+        for (uint32_t i = 0; i < builder->blocks[b].block->count; i++) {
+            source->others[other++] = (uint32_t)(b << 16 | i);
+        }
+    }
+    for (size_t b = 0; b < source->stream->block_count && !status; b++) {
+        if (!builder->blocks[source->first_block + b].left) {
+            free_block(builder, &builder->blocks[source->first_block + b]);
+        }
+    }
+    return status;
+}
+
+static int add_source(struct gw_builder *builder, size_t input, const struct gw_record_stream *stream, bool unfinished)
+{
+    size_t first_block = builder->blocks_count;
+    int status = add_blocks(builder, stream, builder->sources_count);
+    if (!status && GW_GROW(builder->sources, builder->sources_count)) {
+        status = -ENOMEM;
+    }
+    if (!status) {
+        builder->sources[builder->sources_count++] =
+            (struct gw_source){.input = input, .stream = stream, .first_block = first_block, .unfinished = unfinished};
+    }
+    return status;
+}
+
+/* When the first and the last event of all were. */
+static void find_range(struct gw_builder *builder)
+{
+    builder->begin_ns = GW_TIME_UNKNOWN;
+    for (size_t b = 0; b < builder->blocks_count; b++) {
+        const struct gw_record_block *block = builder->blocks[b].block;
+        if (block->count) {
+            uint64_t first_ns = block->records[0].time_ns, last_ns = block->records[block->count - 1].time_ns;
+            builder->begin_ns = first_ns < builder->begin_ns ? first_ns : builder->begin_ns;
+            builder->end_ns = last_ns > builder->end_ns ? last_ns : builder->end_ns;
+        }
+    }
 }
 
 int gw_build_sources(struct gw_builder *builder)
 {
     builder->unfinished = calloc(builder->input_count, sizeof(*builder->unfinished));
-    if (!builder->unfinished) {
-        return -ENOMEM;
-    }
+    int status = builder->unfinished ? 0 : -ENOMEM;
     for (size_t i = 0; i < builder->input_count; i++) {
-        for (size_t s = 0; s < builder->inputs[i].records->stream_count; s++) {
-            int status = add_source(builder, i, &builder->inputs[i].records->streams[s], false);
-            if (status) {
-                return status;
-            }
+        for (size_t s = 0; s < builder->inputs[i].records->stream_count && !status; s++) {
+            status = add_source(builder, i, &builder->inputs[i].records->streams[s], false);
         }
     }
-    return gw_parallel_for(builder->sources_count, fill_source, builder);
+    if (status) {
+        return status;
+    }
+    find_range(builder);
+    status = gw_parallel_for(builder->sources_count, fill_source, builder);
+    for (size_t s = 0; s < builder->sources_count && builder->uses_up && !status; s++) {
+        status = keep_copies(builder, s);
+    }
+    return status;
 }
 
 int gw_builder_add_unfinished(struct gw_builder *builder, size_t input)
@@ -163,7 +246,9 @@ void gw_sources_clear(struct gw_builder *builder)
     for (size_t s = 0; s < builder->sources_count; s++) {
         free(builder->sources[s].calls);
         free(builder->sources[s].timings);
+        free(builder->sources[s].begins);
         free(builder->sources[s].others);
+        gw_record_stream_clear(&builder->sources[s].kept);
     }
     for (size_t i = 0; builder->unfinished && i < builder->input_count; i++) {
         gw_record_stream_clear(&builder->unfinished[i]);

@@ -2,7 +2,9 @@
  * Internal to analyzer/model.
  *
  * Memory while building: 4 bytes a record; 32 more for each call of a stream whose calls are far out of order, while it
- * is sorted. */
+ * is sorted. Where the builder may use its inputs up, a block of records is freed with the last of its calls and times
+ * of operations; records of other types but call_begin, few in most traces, are copied before, so that they hold no
+ * block. */
 #ifndef GW_ANALYZER_MODEL_SOURCES_H
 #define GW_ANALYZER_MODEL_SOURCES_H
 
@@ -14,13 +16,16 @@ struct gw_builder;
 struct gw_source {
     size_t input;
     const struct gw_record_stream *stream;
-    size_t first_block; /* in the builder's list */
-    bool unfinished;    /* its calls never ended: the builder made them */
-    uint32_t *calls;    /* references in order of begin, an outer call before its inner ones */
+    size_t first_block;           /* in the builder's list */
+    bool unfinished;              /* its calls never ended: the builder made them */
+    struct gw_record_stream kept; /* the copied records */
+    uint32_t *calls;              /* references in order of begin, an outer call before its inner ones */
     size_t calls_count;
     uint32_t *timings; /* references of its gpu_op records */
     size_t timings_count;
-    uint32_t *others; /* of all that are neither calls nor gpu_op */
+    uint32_t *begins; /* of its call_begin records, until calls are merged */
+    size_t begins_count;
+    uint32_t *others; /* of all others */
     size_t others_count;
     size_t enqueued;  /* calls that enqueued an operation */
     size_t announced; /* calls of which the trace should have a call_begin, too */
@@ -31,6 +36,9 @@ int gw_build_sources(struct gw_builder *builder);
 
 /* Adds a source for the input's unfinished calls. Returns 0 or a negative errno. */
 int gw_builder_add_unfinished(struct gw_builder *builder, size_t input);
+
+/* The call, call_begin or gpu_op record is not looked at any more; frees its block with the last of them. */
+void gw_builder_done(struct gw_builder *builder, uint32_t reference);
 
 void gw_sources_clear(struct gw_builder *builder);
 

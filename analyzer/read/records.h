@@ -2,8 +2,8 @@
  * Records: the events of a trace as flat arrays, one list of blocks for each stream file, in time order within a
  * stream.
  *
- * Memory: 40 bytes an event plus 8 for each field beyond the leading four; strings once, with their NUL. Blocks are
- * freed as the builder is done with them (gw_records_destroy), and a stream is refused beyond GW_BLOCKS_MAX blocks.
+ * Memory: 40 bytes an event plus 8 for each field beyond the leading four; strings once, with their NUL. A block is
+ * freed when the model has all it tells (model/sources.h), and a stream is refused beyond GW_BLOCKS_MAX blocks.
  */
 #ifndef GW_ANALYZER_READ_RECORDS_H
 #define GW_ANALYZER_READ_RECORDS_H
@@ -74,7 +74,7 @@ struct gw_record_loss {
 };
 
 struct gw_record_stream {
-    struct gw_record_block **blocks;
+    struct gw_record_block **blocks; /* NULL for one that is not needed any more */
     size_t block_count, block_capacity;
     char *texts; /* every string of the stream, NUL-terminated, one after the other */
     size_t text_bytes, text_capacity;
