@@ -92,52 +92,22 @@ static int fill(const char *view, const struct gw_trace_directory *directory, co
 }
 
 int gw_packet_view_create(const struct gw_trace_directory *directory, const struct gw_packet_range *range, bool ask,
-                          char **ret_path)
+                          struct gw_scratch *ret_view)
 {
-    const char *temporary = getenv("TMPDIR");
-    char *path = NULL;
-    if (asprintf(&path, "%s/gpuwitness-read-XXXXXX", temporary && *temporary ? temporary : P_tmpdir) < 0) {
-        return -ENOMEM;
-    }
-    if (!mkdtemp(path)) {
-        int status = -errno;
-        free(path);
-        return status;
-    }
+    struct gw_scratch view = {0};
     const struct gw_stream_packet *first = &range->file->packets[range->first];
-    int status = fill(path, directory, range);
+    int status = gw_scratch_create(&view);
+    status = status ? status : fill(view.path, directory, range);
     /* Another version of Babeltrace may fall back to all packets: it is asked, not trusted. */
-    if (!status && ask && !gw_stream_graph_spans(path, first[range->count - 1].end_ns - first->begin_ns)) {
+    if (!status && ask && !gw_stream_graph_spans(view.path, first[range->count - 1].end_ns - first->begin_ns)) {
         status = -ENOTSUP;
     }
     if (status) {
-        gw_packet_view_remove(path, range);
+        gw_scratch_remove(&view);
         return status;
     }
-    *ret_path = path;
+    *ret_view = view;
     return 0;
-}
-
-static void remove_from(const char *view, const char *folder, const char *name, const char *ending)
-{
-    char *path = NULL;
-    if (asprintf(&path, "%s/%s%s%s", view, folder, name, ending) >= 0) {
-        remove(path);
-        free(path);
-    }
-}
-
-void gw_packet_view_remove(char *path, const struct gw_packet_range *range)
-{
-    if (!path) {
-        return;
-    }
-    remove_from(path, "index/", range->file->name, ".idx");
-    remove_from(path, "index", "", "");
-    remove_from(path, range->file->name, "", "");
-    remove_from(path, "metadata", "", "");
-    remove(path);
-    free(path);
 }
 
 static bool in_order(const struct gw_stream_file *file)

@@ -6,6 +6,7 @@
 #ifndef GW_ANALYZER_READ_PACKET_VIEW_H
 #define GW_ANALYZER_READ_PACKET_VIEW_H
 
+#include "analyzer/read/scratch.h"
 #include "analyzer/read/trace_files.h"
 
 /* Packets of a stream file, at least one. */
@@ -14,15 +15,12 @@ struct gw_packet_range {
     size_t first, count;
 };
 
-/* Makes the view and stores the path of its folder, which the caller owns and gw_packet_view_remove releases. ask: make
+/* Makes the view in a folder that the caller removes (gw_scratch_remove). ask: make
  * sure that Babeltrace shows just these packets; what holds for one range of a stream holds for all. Returns 0,
  * -ENOTSUP when it would show others, -ENOMEM or another negative errno when the folder
  * cannot be written. Not to be called while another thread creates or destroys a graph. */
 int gw_packet_view_create(const struct gw_trace_directory *directory, const struct gw_packet_range *range, bool ask,
-                          char **ret_path);
-
-/* Removes the folder and frees the path; NULL is allowed. */
-void gw_packet_view_remove(char *path, const struct gw_packet_range *range);
+                          struct gw_scratch *ret_view);
 
 /* Divides the packets of a file into ranges of about size_bytes, only where nothing was lost between two packets; into
  * one range when its counters or times are not in order. The caller frees *ret_ranges. Returns 0 or -ENOMEM. */

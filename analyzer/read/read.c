@@ -19,7 +19,7 @@
 struct task {
     const struct gw_trace_directory *directory;
     uint64_t port;                /* of the directory; of a view it is the only one */
-    char *view_path;              /* owned; NULL: the whole stream is read from the directory */
+    struct gw_scratch view;       /* owned; without a path: the whole stream is read from the directory */
     struct gw_packet_range range; /* no file: not known, for it cannot be told from the port */
     uint64_t size_bytes;
     struct gw_record_stream *stream;
@@ -69,7 +69,7 @@ static int run_task(void *user, size_t index)
     uint64_t skipped = 0;
     int64_t offset = 0;
     pthread_mutex_lock(&pool->lock);
-    int status = gw_stream_graph_create(task->view_path ? task->view_path : task->directory->repaired_path, task->port,
+    int status = gw_stream_graph_create(task->view.path ? task->view.path : task->directory->repaired_path, task->port,
                                         task->range.first > 0, task->stream, packet_done, &counter, &graph, &error);
     if (!status) {
         pthread_mutex_unlock(&pool->lock);
@@ -129,14 +129,13 @@ static int add_parts(struct pool *pool, const struct task *whole, const struct g
     for (size_t i = 0; i < count && !status; i++) {
         struct task part = {
             .directory = whole->directory, .range = ranges[i], .size_bytes = gw_packet_range_bytes(&ranges[i])};
-        status = gw_packet_view_create(whole->directory, &ranges[i], i == 0, &part.view_path);
+        status = gw_packet_view_create(whole->directory, &ranges[i], i == 0, &part.view);
         if (!status && (status = add_task(pool, &part))) {
-            gw_packet_view_remove(part.view_path, &part.range);
+            gw_scratch_remove(&part.view);
         }
     }
     while (status && pool->task_count > before) {
-        const struct task *part = &pool->tasks[--pool->task_count];
-        gw_packet_view_remove(part->view_path, &part->range);
+        gw_scratch_remove(&pool->tasks[--pool->task_count].view);
     }
     return status;
 }
@@ -269,6 +268,7 @@ int gw_records_read(const char *path, const struct gw_read_progress *progress, s
 {
     struct pool pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .progress = progress};
     struct gw_trace_directories directories = {0};
+    gw_scratch_clean(); /* what readers left that were killed */
     pool.records = calloc(1, sizeof(*pool.records));
     int status = pool.records ? gw_trace_directories_find(path, &directories, error)
                               : gw_error_set(error, -ENOMEM, "no memory to read the trace");
@@ -302,7 +302,7 @@ int gw_records_read(const char *path, const struct gw_read_progress *progress, s
 end:
     gw_records_destroy(pool.records);
     for (size_t i = 0; i < pool.task_count; i++) {
-        gw_packet_view_remove(pool.tasks[i].view_path, &pool.tasks[i].range);
+        gw_scratch_remove(&pool.tasks[i].view);
     }
     gw_trace_directories_clear(&directories);
     free(pool.tasks);

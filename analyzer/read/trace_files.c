@@ -188,18 +188,17 @@ static int repair(struct gw_trace_directory *directory, struct gw_error *error)
         directory->repaired_path = strdup(directory->path);
         return directory->repaired_path ? 0 : gw_error_set(error, -ENOMEM, "no memory to read the trace");
     }
-    const char *temporary = getenv("TMPDIR");
-    char *template = join(temporary && *temporary ? temporary : P_tmpdir, "gpuwitness-read-XXXXXX");
-    if (!template || !mkdtemp(template)) {
-        int status =
-            gw_error_set(error, template ? -errno : -ENOMEM,
-                         "%s: the trace is damaged and its whole part cannot be copied to a temporary folder: %s; "
-                         "set TMPDIR to a writable one",
-                         directory->path, strerror(errno));
-        free(template);
-        return status;
+    int made = gw_scratch_create(&directory->copy);
+    if (made) {
+        return gw_error_set(error, made,
+                            "%s: the trace is damaged and its whole part cannot be copied to a temporary folder: %s; "
+                            "set TMPDIR to a writable one",
+                            directory->path, strerror(-made));
     }
-    directory->repaired_path = template;
+    directory->repaired_path = strdup(directory->copy.path);
+    if (!directory->repaired_path) {
+        return gw_error_set(error, -ENOMEM, "no memory to read the trace");
+    }
     int status = repair_file(directory, "metadata", 0, true);
     for (size_t i = 0; i < directory->file_count && !status; i++) {
         const struct gw_stream_file *file = &directory->files[i];
@@ -364,30 +363,11 @@ int gw_trace_directories_find(const char *path, struct gw_trace_directories *dir
     return status;
 }
 
-static void remove_copy(const struct gw_trace_directory *directory)
-{
-    char *metadata = join(directory->repaired_path, "metadata");
-    if (metadata) {
-        unlink(metadata);
-    }
-    free(metadata);
-    for (size_t i = 0; i < directory->file_count; i++) {
-        char *path = join(directory->repaired_path, directory->files[i].name);
-        if (path) {
-            unlink(path);
-        }
-        free(path);
-    }
-    rmdir(directory->repaired_path);
-}
-
 void gw_trace_directories_clear(struct gw_trace_directories *directories)
 {
     for (size_t i = 0; i < directories->count; i++) {
         struct gw_trace_directory *directory = &directories->items[i];
-        if (directory->repaired_path && strcmp(directory->repaired_path, directory->path) != 0) {
-            remove_copy(directory);
-        }
+        gw_scratch_remove(&directory->copy);
         for (size_t f = 0; f < directory->file_count; f++) {
             free(directory->files[f].name);
             free(directory->files[f].packets);

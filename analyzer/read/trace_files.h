@@ -11,6 +11,7 @@
 #define GW_ANALYZER_READ_TRACE_FILES_H
 
 #include "analyzer/read/read.h"
+#include "analyzer/read/scratch.h"
 
 struct gw_stream_packet {
     uint64_t begin_ns, end_ns;
@@ -32,7 +33,8 @@ struct gw_stream_file {
 
 struct gw_trace_directory {
     char *path;
-    char *repaired_path; /* where to read it from: path, or a temporary copy without the broken tails */
+    char *repaired_path;    /* where to read it from: path, or a temporary copy without the broken tails … */
+    struct gw_scratch copy; /* … in this folder */
     struct gw_stream_file *files;
     size_t file_count;
 };

@@ -100,13 +100,13 @@ static bool check_file(const struct gw_trace_directory *directory, const struct 
     bool same = read_stream(directory->path, port, false, &whole) == 0 &&
                 gw_packet_ranges_divide(file, 1, &ranges, &count) == 0 && (parts = calloc(count, sizeof(*parts)));
     for (size_t i = 0; i < count && same; i++) {
-        char *view = NULL;
+        struct gw_scratch view = {0};
         int status = gw_packet_view_create(directory, &ranges[i], true, &view);
         if (status) {
             printf("%s: no view: %s\n", file->name, strerror(-status));
         }
-        same = status == 0 && read_stream(view, 0, ranges[i].first > 0, &parts[i]) == 0;
-        gw_packet_view_remove(view, &ranges[i]);
+        same = status == 0 && read_stream(view.path, 0, ranges[i].first > 0, &parts[i]) == 0;
+        gw_scratch_remove(&view);
     }
     same = same && same_records(&whole, parts, count) && same_losses(&whole, parts, count);
     printf("%s: %zu packets, %zu parts, %zu losses\n", file->name, file->packet_count, count, whole.loss_count);
