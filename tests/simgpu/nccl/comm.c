@@ -57,7 +57,7 @@ static void last_words(struct place *place)
 
 __attribute__((destructor)) static void end_process(void)
 {
-    if (!driver_get())
+    if (!driver_known())
         return;
     place_for_each(last_words);
     for (struct made *entry = made; entry; entry = entry->next) {

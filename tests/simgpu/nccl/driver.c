@@ -78,7 +78,12 @@ static void load(void)
             return;
         memcpy((char *)&driver + entries[i].offset, &found, sizeof found);
     }
-    is_found = true;
+    __atomic_store_n(&is_found, true, __ATOMIC_RELEASE);
+}
+
+const struct driver *driver_known(void)
+{
+    return __atomic_load_n(&is_found, __ATOMIC_ACQUIRE) ? &driver : NULL;
 }
 
 const struct driver *driver_get(void)

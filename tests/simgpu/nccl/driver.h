@@ -39,6 +39,9 @@ struct driver {
 // The driver; NULL where it is no simulated one. Loaded at the first call.
 const struct driver *driver_get(void);
 
+// The same, but NULL too where nothing has needed it yet: it is not loaded for this.
+const struct driver *driver_known(void);
+
 // The value of a configuration key.
 double driver_number(const char *key);
 
