@@ -10,7 +10,7 @@
 #include "analyzer/export/report.h"
 #include "analyzer/model/build.h"
 #include "analyzer/model/import/import.h"
-#include "analyzer/session/run_dir.h"
+#include "analyzer/read/scratch.h"
 #include "plots/plots.h"
 
 #include <errno.h>
@@ -242,13 +242,13 @@ static int add_plots(struct gw_archive *archive, const struct gw_report *report)
     const struct gw_plot_source source = {
         .model = report->model, .budget = report->budget, .verdicts = report->verdicts};
     const struct gw_plot_options plot_options = gw_plot_default_options();
-    char *folder = NULL;
-    int status = gw_make_temporary(&folder);
+    struct gw_scratch folder = {0};
+    int status = gw_scratch_create(&folder);
     for (size_t i = 0; i < gw_plots_count && !status; i++) {
         char *file = NULL, *name = NULL;
         if (!gw_plot_applies(&gw_plots[i], &source))
             continue;
-        if (asprintf(&file, "%s/%s.png", folder, gw_plots[i].name) < 0 ||
+        if (asprintf(&file, "%s/%s.png", folder.path, gw_plots[i].name) < 0 ||
             asprintf(&name, "plots/%s.png", gw_plots[i].name) < 0)
             status = -ENOMEM;
         status = status ? status : gw_plot_write(&gw_plots[i], &source, &plot_options, file);
@@ -256,24 +256,21 @@ static int add_plots(struct gw_archive *archive, const struct gw_report *report)
         free(file);
         free(name);
     }
-    if (folder)
-        gw_remove_tree(folder);
-    free(folder);
+    gw_scratch_remove(&folder);
     return status;
 }
 
 /* What was imported goes along as the database that is imported again. */
 static int add_database(struct gw_archive *archive, const struct gw_report *report)
 {
-    char *folder = NULL, *file = NULL;
-    int status = gw_make_temporary(&folder);
-    if (!status && asprintf(&file, "%s/" GW_BUNDLE_DATABASE, folder) < 0)
+    struct gw_scratch folder = {0};
+    char *file = NULL;
+    int status = gw_scratch_create(&folder);
+    if (!status && asprintf(&file, "%s/" GW_BUNDLE_DATABASE, folder.path) < 0)
         status = -ENOMEM;
     status = status ? status : gw_export_sqlite(report->model, report->budget, file);
     status = status ? status : gw_archive_add_file(archive, GW_BUNDLE_DATABASE, file);
-    if (folder)
-        gw_remove_tree(folder);
-    free(folder);
+    gw_scratch_remove(&folder);
     free(file);
     return status;
 }

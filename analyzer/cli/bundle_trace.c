@@ -7,8 +7,8 @@
 
 #include "analyzer/cli/cli.h"
 #include "analyzer/read/read.h"
+#include "analyzer/read/scratch.h"
 #include "analyzer/read/summary.h"
-#include "analyzer/session/run_dir.h"
 
 struct part {
     struct gw_run_file *file;
@@ -212,23 +212,22 @@ static int add_functions(struct gw_archive *archive, const char *name, const str
 static int add_part(struct gw_archive *archive, const char *name, const struct part *part,
                     const struct gw_trace_cut *cut, struct gw_redactor *redactor)
 {
-    char *folder = NULL, *run_name = NULL, *functions_name = NULL, *trace_name = NULL;
+    struct gw_scratch folder = {0};
+    char *run_name = NULL, *functions_name = NULL, *trace_name = NULL;
     json_t *run = NULL;
     uint64_t discarded_events = 0;
-    int status = gw_make_temporary(&folder);
+    int status = gw_scratch_create(&folder);
     if (!status &&
         (asprintf(&run_name, "%s/run.json", name) < 0 || asprintf(&functions_name, "%s/functions.txt", name) < 0 ||
          asprintf(&trace_name, "%s/trace", name) < 0))
         status = -ENOMEM;
-    status = status ? status : gw_trace_write(part->records, cut, redactor, folder, &discarded_events);
+    status = status ? status : gw_trace_write(part->records, cut, redactor, folder.path, &discarded_events);
     status = status ? status : gw_trace_run_json(part->run, cut, redactor, discarded_events, &run);
     status = status ? status : add_json(archive, run_name, run);
     status = status ? status : add_functions(archive, functions_name, part->file);
-    status = status ? status : gw_archive_add_tree(archive, trace_name, folder);
-    if (folder)
-        gw_remove_tree(folder);
+    status = status ? status : gw_archive_add_tree(archive, trace_name, folder.path);
+    gw_scratch_remove(&folder);
     json_decref(run);
-    free(folder);
     free(run_name);
     free(functions_name);
     free(trace_name);

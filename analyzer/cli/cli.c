@@ -209,18 +209,3 @@ const char *gw_format_size(uint64_t bytes, char ret_text[32])
     snprintf(ret_text, 32, unit == 0 || value >= 100 ? "%.0f %s" : "%.1f %s", value, units[unit]);
     return ret_text;
 }
-
-int gw_make_temporary(char **ret_folder)
-{
-    const char *base = getenv("TMPDIR");
-    char *folder = NULL;
-    if (asprintf(&folder, "%s/gpuwitness-XXXXXX", base && *base ? base : "/tmp") < 0)
-        return -ENOMEM;
-    if (!mkdtemp(folder)) {
-        int status = -errno;
-        free(folder);
-        return status;
-    }
-    *ret_folder = folder;
-    return 0;
-}

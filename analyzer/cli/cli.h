@@ -31,10 +31,6 @@ int gw_parse_size(const char *text, uint64_t *ret_bytes);
 /* Reads a time: a number, which may have a fraction, and ms, s, min or h after it. Returns 0 or -EINVAL. */
 int gw_parse_time(const char *text, int64_t *ret_ns);
 
-/* Makes a folder for this user only in TMPDIR or /tmp. The caller removes it and frees *ret_folder. Returns 0 or a
- * negative errno. */
-int gw_make_temporary(char **ret_folder);
-
 /* Writes `bytes` as "12.3 MB" and returns `ret_text`. */
 const char *gw_format_size(uint64_t bytes, char ret_text[32]);
 

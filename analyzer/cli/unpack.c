@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,6 @@
 
 #include "analyzer/cli/archive.h"
 #include "analyzer/cli/cli.h"
-#include "analyzer/session/run_dir.h"
 
 #define PIECE_BYTES (256u * 1024u)
 #define MEMBERS_MAX 100000u
@@ -240,11 +240,11 @@ int gw_unpack(const char *path, struct gw_unpacked *ret_unpacked, struct gw_erro
     struct stat info = {0};
     struct gw_unpacked unpacked = {0};
     struct unpacking self = {.path = path, .error = error};
-    int status = gw_make_temporary(&unpacked.folder);
+    int status = gw_scratch_create(&unpacked.folder);
     if (status)
         return gw_error_set(error, status, "%s: no temporary folder to unpack it: %s; set TMPDIR to one with room",
                             path, strerror(-status));
-    self.folder = unpacked.folder;
+    self.folder = unpacked.folder.path;
     self.bytes_left = (1ull << 30) + 200ull * (stat(path, &info) == 0 ? (uint64_t)info.st_size : 0);
     self.reader = archive_read_new();
     self.piece = malloc(PIECE_BYTES);
@@ -268,9 +268,7 @@ int gw_unpack(const char *path, struct gw_unpacked *ret_unpacked, struct gw_erro
 
 void gw_unpacked_release(struct gw_unpacked *unpacked)
 {
-    if (unpacked->folder)
-        gw_remove_tree(unpacked->folder);
-    free(unpacked->folder);
+    gw_scratch_remove(&unpacked->folder);
     free(unpacked->run);
     *unpacked = (struct gw_unpacked){0};
 }

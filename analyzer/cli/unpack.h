@@ -5,10 +5,11 @@
 #include <stdbool.h>
 
 #include "analyzer/read/error.h"
+#include "analyzer/read/scratch.h"
 
 struct gw_unpacked {
-    char *folder; /* temporary, for this user only */
-    char *run;    /* what of it gw_model_build reads */
+    struct gw_scratch folder;
+    char *run; /* what of it gw_model_build reads */
 };
 
 /* True when path is a regular file named like a bundle. */

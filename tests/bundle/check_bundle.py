@@ -165,6 +165,20 @@ def check_damage(run, folder, working):
     expect(result.returncode == 1 and "report.txt" in result.stderr, f"without a recording: {result.stderr!r}")
 
 
+def check_killed(gpuwitness, run, working, environment):
+    """The folder in which a killed bundle drew is removed by who reads next."""
+    temporary = working / "killed"
+    temporary.mkdir()
+    with subprocess.Popen([gpuwitness, "bundle", "-o", "killed.tar", "run"], cwd=working, stderr=subprocess.DEVNULL,
+                          env={**environment, "TMPDIR": str(temporary)}) as killed:
+        while not list(temporary.iterdir()) and killed.poll() is None:
+            pass
+        killed.kill()
+    expect(list(temporary.iterdir()), "the bundle was killed after its pictures")
+    run("report", "evidence.tar.zst", TMPDIR=str(temporary))
+    expect(not list(temporary.iterdir()), f"left by a killed bundle: {list(temporary.iterdir())}")
+
+
 def check_ranks(run, working, program):
     """Each rank's recording is there, under a name that does not tell its host."""
     for rank in ("0", "1"):
@@ -270,6 +284,7 @@ def main():
         check_hashes(run, folder, working)
         check_damage(run, folder, working)
         check_import(run, working)
+        check_killed(gpuwitness, run, working, environment)
         check_ranks(run, working, program)
 
         for words, status, part in ((["run", "-o", "x.zip"], 2, ".tar.zst"), (["run"], 2, "-o"),
