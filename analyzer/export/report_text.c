@@ -61,6 +61,8 @@ static void print_title(const struct text *text)
     const struct gw_model *model = text->report->model;
     fputs("gpuwitness report of ", text->page.out);
     gw_page_style(&text->page, "1");
+    if (!model->run.command || !*model->run.command)
+        gw_put_text(text->page.out, model->run.path, strlen(model->run.path));
     for (char **word = model->run.command; word && *word; word++) {
         fputs(word == model->run.command ? "" : " ", text->page.out);
         gw_put_text(text->page.out, *word, strlen(*word));

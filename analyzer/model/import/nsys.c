@@ -39,6 +39,13 @@ static int64_t number(const struct row *row, int column, int64_t otherwise)
                                                                       : sqlite3_column_int64(row->statement, column);
 }
 
+/* Sizes and counts: below 0 there are none, and 0 means unknown. */
+static uint64_t amount(const struct row *row, int column)
+{
+    int64_t value = number(row, column, 0);
+    return value > 0 ? (uint64_t)value : 0;
+}
+
 static const char *text(const struct row *row, int column)
 {
     return (const char *)sqlite3_column_text(row->statement, column);
@@ -188,7 +195,7 @@ static int take_kernel(struct nsys *self, const struct row *row)
         op.grid[i] = (uint32_t)number(row, 9 + i, 0);
         op.block[i] = (uint32_t)number(row, 12 + i, 0);
     }
-    op.shared_bytes = (uint32_t)(number(row, 15, 0) + number(row, 16, 0));
+    op.shared_bytes = (uint32_t)number(row, 15, 0) + (uint32_t)number(row, 16, 0);
     return status ? status : gw_assembly_add_op(&self->assembly, &op);
 }
 
@@ -217,7 +224,7 @@ static int take_memcpy(struct nsys *self, const struct row *row)
     if (kind < 0 || kind >= (int64_t)(sizeof(copies) / sizeof(copies[0]))) {
         kind = 0;
     }
-    op.size_bytes = (uint64_t)number(row, 6, 0);
+    op.size_bytes = amount(row, 6);
     op.kind = copies[kind].kind;
     op.direction = copies[kind].direction;
     op.src_kind = host_kind(number(row, 8, 0));
@@ -233,7 +240,7 @@ static int take_memset(struct nsys *self, const struct row *row)
         return 0;
     }
     op.kind = GW_OP_MEMSET;
-    op.size_bytes = (uint64_t)number(row, 6, 0);
+    op.size_bytes = amount(row, 6);
     op.graph_node = (uint32_t)number(row, 7, GW_NONE);
     return gw_assembly_add_op(&self->assembly, &op);
 }
@@ -303,9 +310,9 @@ static int take_gpu(struct nsys *self, const struct row *row)
         if (device->number != (uint32_t)number(row, 0, 0)) {
             continue;
         }
-        device->memory_bytes = (uint64_t)number(row, 2, 0);
-        device->multiprocessors = (uint32_t)number(row, 3, 0);
-        device->compute_capability = (uint32_t)(number(row, 4, 0) * 10 + number(row, 5, 0));
+        device->memory_bytes = amount(row, 2);
+        device->multiprocessors = (uint32_t)amount(row, 3);
+        device->compute_capability = (uint32_t)amount(row, 4) * 10 + (uint32_t)amount(row, 5);
         if (set_text(&device->name, text(row, 1)) || set_text(&device->pci, text(row, 6)) ||
             set_text(&device->uuid, text(row, 7))) {
             return -ENOMEM;

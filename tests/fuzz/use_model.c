@@ -1,0 +1,34 @@
+#include "tests/fuzz/use_model.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "analyzer/model/steps.h"
+#include "analyzer/verdicts/budget.h"
+
+static void must_hold(bool condition)
+{
+    if (!condition) {
+        abort();
+    }
+}
+
+void gw_fuzz_use_model(struct gw_model *model)
+{
+    struct gw_budget *budget = NULL;
+    for (size_t i = 1; i < model->calls_count; i++) {
+        must_hold(model->calls[i - 1].begin_ns <= model->calls[i].begin_ns);
+    }
+    if (gw_steps_by_sequence(model) || gw_budget_create(model, &budget)) {
+        return;
+    }
+    for (size_t i = 0; i < budget->cells_count; i++) {
+        const struct gw_step *step = &model->steps[budget->cells[i].step];
+        uint64_t sum = 0;
+        for (int class = 0; class < GW_CLASS_COUNT; class ++) {
+            sum += budget->cells[i].ns[class];
+        }
+        must_hold(sum == step->end_ns - step->begin_ns);
+    }
+    gw_budget_destroy(budget);
+}
