@@ -2,6 +2,9 @@
 
 /* Beyond these a value of at most 19 digits is 0 or does not fit. */
 #define EXPONENT_MAX 40
+/* Digits that a word holds, and as many again: what is beyond only scales. */
+#define WORD_DIGITS 18
+#define DIGITS_MAX (2 * WORD_DIGITS)
 
 static bool is_digit(char c)
 {
@@ -33,9 +36,9 @@ bool gw_decimal_read(const char *text, size_t length, int decimals, int64_t *ret
 {
     size_t at = 0;
     bool negative = false, has_digits = false, in_fraction = false;
-    unsigned __int128 value = 0;
+    uint64_t first = 0, word = 0; /* the first word's digits, once it is full; the digits of the word being read */
     const unsigned __int128 limit = (unsigned __int128)1 << 120;
-    int exponent = decimals;
+    int exponent = decimals, digits = 0; /* without leading zeros */
     if (at < length && (text[at] == '-' || text[at] == '+')) {
         negative = text[at++] == '-';
     }
@@ -45,13 +48,23 @@ bool gw_decimal_read(const char *text, size_t length, int decimals, int64_t *ret
             continue;
         }
         has_digits = true;
-        if (value >= limit / 10) { /* further digits only scale */
+        if (digits == DIGITS_MAX) {
             exponent += in_fraction ? 0 : 1;
             continue;
         }
-        value = value * 10 + (unsigned)(text[at] - '0');
+        word = word * 10 + (unsigned)(text[at] - '0');
         exponent -= in_fraction ? 1 : 0;
+        digits += digits || word;
+        if (digits == WORD_DIGITS) {
+            first = word;
+            word = 0;
+        }
     }
+    unsigned __int128 value = first;
+    for (int i = WORD_DIGITS; i < digits; i++) {
+        value *= 10;
+    }
+    value += word;
     if (!has_digits) {
         return false;
     }

@@ -115,7 +115,8 @@ struct gw_kineto {
 static uint8_t find_key(const struct key_name *names, size_t count, const unsigned char *text, size_t length)
 {
     for (size_t i = 0; i < count; i++) {
-        if (names[i].length == length && memcmp(names[i].text, text, length) == 0) {
+        if (names[i].length == length && names[i].text[0] == (char)text[0] &&
+            memcmp(names[i].text, text, length) == 0) {
             return names[i].key;
         }
     }
