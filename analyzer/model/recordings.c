@@ -210,18 +210,65 @@ static int by_text(const void *left, const void *right)
     return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_recording(const struct gw_run_file *a, const struct gw_run_file *b)
+{
+    return a->begin_monotonic_ns && a->begin_monotonic_ns == b->begin_monotonic_ns &&
+           a->end_monotonic_ns == b->end_monotonic_ns && a->rank == b->rank && same_text(a->host, b->host) &&
+           same_text(a->boot_id, b->boot_id);
+}
+
+/* A recording that was given twice, as two summaries of it, would count twice. The inputs are in order of rank. */
+static int drop_repeated(struct gw_recordings *recordings)
+{
+    struct gw_model_input *inputs = recordings->inputs;
+    size_t kept = 0;
+    int status = 0;
+    for (size_t i = 0; i < recordings->inputs_count; i++) {
+        const struct gw_run_file *run = inputs[i].run;
+        size_t other = kept;
+        while (other && inputs[other - 1].run->rank == run->rank && !same_recording(inputs[other - 1].run, run)) {
+            other--;
+        }
+        if (!other || inputs[other - 1].run->rank != run->rank) {
+            inputs[kept++] = inputs[i];
+            continue;
+        }
+        char *line = NULL;
+        const char *slash = strrchr(run->path, '/');
+        if (asprintf(&line, "%s was given more than once and is taken once", slash ? slash + 1 : run->path) < 0) {
+            line = NULL;
+        }
+        status = status || !line || gw_recordings_add_problem(recordings, line) ? -ENOMEM : 0;
+        free(line);
+        gw_run_file_destroy((struct gw_run_file *)run);
+        gw_records_destroy((struct gw_records *)inputs[i].records);
+    }
+    recordings->inputs_count = kept;
+    return status;
+}
+
 int gw_recordings_arrange(struct gw_recordings *recordings, uint64_t rank_bytes, struct gw_error *error)
 {
+    if (recordings->inputs_count) {
+        qsort(recordings->inputs, recordings->inputs_count, sizeof(*recordings->inputs), by_rank_and_name);
+    }
+    int status = drop_repeated(recordings);
+    if (status) {
+        return gw_error_set(error, status, "no memory to read the run");
+    }
     const size_t count = recordings->inputs_count;
     size_t problem_count = 0, ranks = recordings->listed > count ? recordings->listed : count;
-    int status = 0;
     while (recordings->problems && recordings->problems[problem_count]) {
         problem_count++;
     }
     if (problem_count) {
         qsort(recordings->problems, problem_count, sizeof(*recordings->problems), by_text);
     }
-    qsort(recordings->inputs, count, sizeof(*recordings->inputs), by_rank_and_name);
     for (size_t i = 0; i < count; i++) {
         ranks = recordings->inputs[i].run->ranks > ranks ? recordings->inputs[i].run->ranks : ranks;
     }

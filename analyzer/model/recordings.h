@@ -38,9 +38,9 @@ int gw_recordings_decode(struct gw_recordings *recordings, const char *name, con
 /* Takes a line about a recording that cannot be read. Returns 0 or -ENOMEM. */
 int gw_recordings_add_problem(struct gw_recordings *recordings, const char *line);
 
-/* Orders the recordings by rank and name, the problems by their text, and cuts each recording to rank_bytes (0: its
- * share of GW_RANKS_BYTES). Returns 0 or a negative errno with *error filled: -EFBIG when not even the first step
- * of a rank fits. */
+/* Orders the recordings by rank and name, takes one that was given twice once, orders the problems by their text, and
+ * cuts each recording to rank_bytes (0: its share of GW_RANKS_BYTES). Returns 0 or a negative errno with *error filled:
+ * -EFBIG when not even the first step of a rank fits. */
 int gw_recordings_arrange(struct gw_recordings *recordings, uint64_t rank_bytes, struct gw_error *error);
 
 /* What each of so many ranks may keep. */

@@ -234,6 +234,15 @@ class Summaries(Ranks):
         self.assertEqual(self.tool("merge", *files), self.tool("report", self.run_dir))
         self.assertEqual(self.tool("merge", "--md", self.run_dir), self.tool("report", "--md", self.run_dir))
 
+    def test_given_twice(self):
+        """Counts once, whether as a copy of its summary or as its directory."""
+        (one, *_) = files = self.reduce()
+        report = json.loads(self.tool("merge", "--json", *files, one, self.run_dir / one.stem))
+        self.assertEqual(report["run"].pop("problems"), [f"{one.stem} was given more than once and is taken once"] * 2)
+        whole = json.loads(self.whole)
+        self.assertEqual(whole["run"].pop("problems"), [])
+        self.assertEqual(report, whole)
+
     def test_clocks_that_differ(self):
         """Fitted after the ranks were put together, so it makes no difference where they were cut and packed."""
         shutil.rmtree(self.run_dir)
