@@ -81,6 +81,8 @@ int gw_judge_dispatch_bound(struct gw_judge *judge, struct gw_verdict *verdict)
 {
     struct gw_finding finding;
     double host = judge->class_ns[GW_CLASS_IDLE_HOST], waited = 0, kernels = 0, in_one_pause = 0;
+    if (!judge->gpu_timed)
+        return gw_verdict_unknown(verdict, "needs GPU timing (record --gpu-timing=events)");
     int ret = gw_finding_init(&finding, judge);
     if (ret < 0)
         return ret;
@@ -116,6 +118,8 @@ int gw_judge_small_kernels(struct gw_judge *judge, struct gw_verdict *verdict)
     double tiny = 0, kernel_ns = 0, call_ns = 0;
     /* Longer launches were interrupted, or waited for something: a graph would not mend that. */
     uint64_t longest = USUAL_LAUNCHES * (judge->replay ? judge->replay->quick_ns : USUAL_LAUNCH_NS) + LAUNCH_SLACK_NS;
+    if (!judge->gpu_timed)
+        return gw_verdict_unknown(verdict, "needs GPU timing (record --gpu-timing=events)");
     int ret = gw_finding_init(&finding, judge);
     if (ret < 0)
         return ret;

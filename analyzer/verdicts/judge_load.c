@@ -203,6 +203,8 @@ int gw_judge_autotune(struct gw_judge *judge, struct gw_verdict *verdict)
 {
     const struct gw_model *model = judge->model;
     struct gw_finding finding;
+    if (!judge->gpu_timed)
+        return gw_verdict_unknown(verdict, "needs GPU timing (record --gpu-timing=events)");
     uint32_t *only_step = calloc(model->names_count + 1, sizeof *only_step);
     uint32_t *trials = calloc(model->steps_count + 1, sizeof *trials);
     int ret = only_step && trials ? gw_finding_init(&finding, judge) : -ENOMEM;

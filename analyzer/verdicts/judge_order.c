@@ -25,6 +25,8 @@ int gw_judge_stream_serialised(struct gw_judge *judge, struct gw_verdict *verdic
 {
     struct gw_finding finding;
     double copies = 0, joins = 0;
+    if (!judge->gpu_timed)
+        return gw_verdict_unknown(verdict, "needs GPU timing (record --gpu-timing=events)");
     int ret = gw_finding_init(&finding, judge);
     if (ret < 0)
         return ret;

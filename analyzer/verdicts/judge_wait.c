@@ -105,6 +105,13 @@ int gw_judge_blocking_launches(struct gw_judge *judge, struct gw_verdict *verdic
     }
     bool waited = judge->launch_wait_share >= BLOCKING_SHARE;
     bool synchronised = launches > 0 && followed / launches >= BLOCKING_SHARE;
+    if (!judge->gpu_timed && !synchronised && launches / steps >= BLOCKING_LAUNCHES_A_STEP) {
+        gw_finding_release(&finding);
+        return gw_verdict_unknown(verdict,
+                                  "whether the %.1f launches a step last as long as their kernel needs GPU "
+                                  "timing (record --gpu-timing=events)",
+                                  launches / steps);
+    }
     if ((!waited && !synchronised) || launches / steps < BLOCKING_LAUNCHES_A_STEP) {
         ret = gw_finding_conclude(&finding, judge, verdict,
                                   "%.0f %% of the launches last as long as their kernel and %.0f %% are followed by a "

@@ -71,6 +71,13 @@ def main():
             run("report", *wrong, folder, status=2)
         run("report", status=2)
 
+        # What only the GPU's times would tell is not ruled out without them.
+        untimed = pathlib.Path(name) / "untimed"
+        run("record", "-q", "--simgpu", "--gpu-timing=off", "-o", untimed, "--", program)
+        told = {verdict["id"]: verdict["verdict"] for verdict in json.loads(run("report", "--json", untimed))["verdicts"]}
+        for name_of in ("dispatch-bound", "small-kernels", "autotune", "stream-serialised", "blocking-launches", "hiccup"):
+            expect(told[name_of] == "unknown", f"without GPU timing {name_of} is {told[name_of]}")
+
         ended = pathlib.Path(name) / "ended"
         done = subprocess.run([gpuwitness, "record", "-q", "-o", ended, "--", "sh", "-c", "kill -s TERM $$"], check=False)
         expect(done.returncode == 143, f"a program that SIGTERM ended: {done.returncode}")
