@@ -51,6 +51,10 @@ struct gw_diff_change {
 
 struct gw_diff_change gw_diff_change(const struct gw_diff_mean *a, const struct gw_diff_mean *b);
 
+/* What becomes of a verdict from a to b: "appears", "vanishes" or "stays" when it is confirmed, "unknown" when one of
+ * the two could not be judged, "absent" when it is confirmed in neither. */
+const char *gw_diff_change_name(enum gw_verdict_state a, enum gw_verdict_state b);
+
 /* The answer in one or two sentences; the caller frees. NULL: no memory. unit: "step", "sample", … */
 char *gw_diff_answer(const struct gw_diff_side *a, const struct gw_diff_side *b, const char *unit);
 

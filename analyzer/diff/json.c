@@ -83,11 +83,7 @@ static json_t *verdicts_json(bool *failed, const struct gw_diff_side *a, const s
         put(failed, object, "id", json_string(ids[i]));
         put(failed, object, "a", json_string(gw_state_name(a->states[i])));
         put(failed, object, "b", json_string(gw_state_name(b->states[i])));
-        put(failed, object, "change",
-            json_string(in_a && in_b ? "stays"
-                        : in_b       ? "appears"
-                        : in_a       ? "vanishes"
-                                     : "absent"));
+        put(failed, object, "change", json_string(gw_diff_change_name(a->states[i], b->states[i])));
         put(failed, object, "a_saving_ms", in_a ? json_real(a->savings_ms[i]) : json_null());
         put(failed, object, "b_saving_ms", in_b ? json_real(b->savings_ms[i]) : json_null());
         append(failed, list, object);

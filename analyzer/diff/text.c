@@ -186,7 +186,7 @@ static unsigned put_verdicts(const struct table *table, const struct gw_diff_sid
             else
                 snprintf(cells[s], CELL, "%s", gw_state_name(sides[s]->states[i]));
         }
-        what = a->states[i] != GW_CONFIRMED ? "appears" : b->states[i] != GW_CONFIRMED ? "vanishes" : "stays";
+        what = gw_diff_change_name(a->states[i], b->states[i]);
         if (!gw_verdict_explain(ids[i], &suspect, &explanation, &fix))
             suspect = "";
         if (rows++ == 0) {

@@ -21,7 +21,16 @@ static int largest_class(const struct gw_diff_side *a, const struct gw_diff_side
     return largest;
 }
 
-/* The verdict of largest saving that is confirmed on the side that loses and not on the other; NULL: none. */
+const char *gw_diff_change_name(enum gw_verdict_state a, enum gw_verdict_state b)
+{
+    if (a != GW_CONFIRMED && b != GW_CONFIRMED)
+        return "absent";
+    if (a == GW_UNKNOWN || b == GW_UNKNOWN)
+        return "unknown";
+    return a != GW_CONFIRMED ? "appears" : b != GW_CONFIRMED ? "vanishes" : "stays";
+}
+
+/* The verdict of largest saving that is confirmed on the side that loses and ruled out on the other; NULL: none. */
 static const char *guilty(const struct gw_diff_side *loser, const struct gw_diff_side *other, double *ret_saving_ms)
 {
     const char *const *ids;
@@ -29,7 +38,7 @@ static const char *guilty(const struct gw_diff_side *loser, const struct gw_diff
     size_t count = gw_verdict_ids(&ids);
     double most = 0;
     for (size_t i = 0; i < count; i++) {
-        if (loser->states[i] == GW_CONFIRMED && other->states[i] != GW_CONFIRMED && loser->savings_ms[i] > most) {
+        if (loser->states[i] == GW_CONFIRMED && other->states[i] == GW_RULED_OUT && loser->savings_ms[i] > most) {
             most = loser->savings_ms[i];
             found = ids[i];
         }

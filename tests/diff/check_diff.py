@@ -50,6 +50,12 @@ def main():
         verdicts = {v["id"]: v for v in diff["verdicts"]}
         for planted in ("host-sync", "pageable-copy"):
             expect(verdicts[planted]["change"] == "vanishes" and verdicts[planted]["a_saving_ms"] > 0, planted)
+        run("record", "-q", "--simgpu", "--gpu-timing=off", "-o", folder / "untimed", "--", examples / "train_loop")
+        untimed = json.loads(run("diff", "--json", folder / "untimed", faulty).stdout)
+        verdicts = {v["id"]: v for v in untimed["verdicts"]}
+        expect((verdicts["host-sync"]["a"], verdicts["host-sync"]["change"]) == ("unknown", "unknown"),
+               f"what one run does not tell is said to appear: {verdicts['host-sync']}")
+        expect("host-sync" not in untimed["answer"], f"what one run does not tell is to blame: {untimed['answer']}")
         roles = {r["role"]: r for r in diff["roles"]}
         expect(abs(roles["optimizer"]["a"]["count"] - 1) < 0.05 and roles["optimizer"]["a"]["names"] ==
                ["optimizer_spin_ns"], f"optimizer kernels: {roles['optimizer']}")
