@@ -207,7 +207,8 @@ struct gw_op {
     uint8_t kind, flags;
 };
 
-/* A thread was outside CUDA in [begin, end) and used cpu_ns of CPU time then. Ordered by begin within a thread. */
+/* A thread was outside CUDA in [begin, end) and used cpu_ns of CPU time then. Switches and faults may be those of the
+ * call before it. Ordered by begin within a thread. */
 struct gw_thread_gap {
     uint64_t begin_ns, end_ns, cpu_ns;
     uint32_t thread;

@@ -115,8 +115,9 @@ LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, comm,
                                                        lttng_ust_field_integer(uint64_t, what, what)
                                                            lttng_ust_field_integer(uint64_t, stream, stream)))
 
-/* A thread was outside CUDA for longer than the threshold: [begin, end) before its next call, with the CPU time it used
- * then. switches: voluntary | involuntary << 32. faults: minor | major << 32. */
+/* A thread was outside CUDA for longer than the threshold, or after an asynchronous call that took longer: [begin, end)
+ * before its next call, with the CPU time it used then. switches, of the call before it too: voluntary |
+ * involuntary << 32. faults: minor | major << 32. */
 LTTNG_UST_TRACEPOINT_EVENT(
     gpuwitness, thread_gap,
     LTTNG_UST_TP_ARGS(uint64_t, call, uint64_t, begin, uint64_t, end, uint64_t, cpu, uint64_t, switches, uint64_t,

@@ -7,6 +7,9 @@
  * subtracted. The error is bounded: the last reading is never older than 1 ms while a thread makes calls, calls that
  * can block are followed by a reading when they took long, and of others that did (a launch into a full queue) the last
  * one before the gap is taken to have slept.
+ *
+ * A long call after which nothing was read is followed by a record too, however short the gap: it tells whether the
+ * thread lost the CPU in the call.
  */
 #include "shim/tracer/tracer.h"
 
@@ -74,14 +77,15 @@ void gw_thread_gap(struct gw_thread *thread, uint64_t now_ns)
     uint64_t begin_ns = last_end_ns(thread, now_ns);
     uint64_t gap_ns = now_ns - begin_ns;
     struct gw_thread before = *thread;
+    uint64_t call_ns = begin_ns - (begin_ns > before.last_begin_ns ? before.last_begin_ns : begin_ns);
+    bool was_long = call_ns > gw_tracer.gap_threshold_ns;
 
-    if (gap_ns <= gw_tracer.gap_threshold_ns)
+    if (gap_ns <= gw_tracer.gap_threshold_ns && !(was_long && before.cpu_at_ns <= before.last_begin_ns))
         return;
     gw_thread_read_cpu(thread, now_ns);
 
     uint64_t used_ns = thread->cpu_ns - before.cpu_ns;
-    uint64_t call_ns = begin_ns - (begin_ns > before.last_begin_ns ? before.last_begin_ns : begin_ns);
-    uint64_t busy_end_ns = call_ns > gw_tracer.gap_threshold_ns ? before.last_begin_ns : begin_ns;
+    uint64_t busy_end_ns = was_long ? before.last_begin_ns : begin_ns;
     uint64_t busy_ns = busy_end_ns > before.cpu_at_ns ? busy_end_ns - before.cpu_at_ns : 0;
     uint64_t cpu_ns = used_ns > busy_ns ? used_ns - busy_ns : 0;
 
