@@ -62,15 +62,15 @@ static void measure_costs(const struct gw_judge *judge, double *costs)
                 costs[fact->step] += (double)(op->end_ns - op->start_ns) / devices;
         }
         uint32_t node = judge->replay ? judge->replay->node_of_call[fact->call] : GW_NONE;
-        if (fact->step != GW_NONE && node != GW_NONE)
+        if (fact->step != GW_NONE && node != GW_NONE && !judge->replay->nodes[node].preempted)
             costs[fact->step] -=
                 (double)(judge->replay->nodes[node].own_noise_ns + judge->replay->nodes[node].lag_noise_ns +
-                         judge->replay->nodes[node].duration_noise_ns);
+                         judge->replay->nodes[node].extra_noise_ns + judge->replay->nodes[node].duration_noise_ns);
     }
 }
 
-/* By step: how long other programs kept the thread that feeds the GPU off the CPU between its calls. Nothing in the
- * program or its data makes such a step slow. */
+/* By step: how long other programs kept the thread that feeds the GPU off the CPU, between its calls and in those that
+ * are known to have lost it. Nothing in the program or its data makes such a step slow. */
 static void measure_preemption(const struct gw_judge *judge, double *preempted_ns)
 {
     for (size_t i = 0; i < judge->facts_count; i++) {
@@ -79,10 +79,11 @@ static void measure_preemption(const struct gw_judge *judge, double *preempted_n
         uint64_t blocked_ns = 0;
         if (!before || before->step == GW_NONE)
             continue;
+        const struct gw_call *last = &judge->model->calls[before->call];
+        if (gw_host_slept(&judge->host, call->thread, last->end_ns, call->begin_ns))
+            continue;
         gw_fact_pause_ns(judge, fact, &blocked_ns);
-        if (blocked_ns &&
-            !gw_host_slept(&judge->host, call->thread, judge->model->calls[before->call].end_ns, call->begin_ns))
-            preempted_ns[before->step] += (double)blocked_ns;
+        preempted_ns[before->step] += (double)(blocked_ns + last->end_ns - last->begin_ns);
     }
 }
 

@@ -73,9 +73,9 @@ struct gw_replay_node {
     uint64_t begin_ns;             /* as measured */
     uint64_t think_ns, blocked_ns; /* outside CUDA before it, on and off the CPU */
     uint64_t own_ns;               /* in the call itself, after what it waited for */
-    /* What is beyond the usual for such calls, the machine's doing: of own_ns, and of the lag and duration of the first
-     * operation. */
-    uint64_t own_noise_ns, lag_noise_ns, duration_noise_ns;
+    /* The machine's doing: what is beyond the usual for such calls of own_ns, and of the lag, extra and duration of the
+     * first operation; what of blocked_ns other programs had the CPU. */
+    uint64_t own_noise_ns, lag_noise_ns, extra_noise_ns, duration_noise_ns, blocked_noise_ns;
     uint64_t handed_ns; /* from the end of the call of another thread that woke this one */
     uint64_t early_ns;  /* it ended this long before what it waited for: device times have an error */
     uint32_t call, thread;
@@ -84,7 +84,8 @@ struct gw_replay_node {
     uint32_t order_first, order_count; /* record and wait details of it and the calls nested in it */
     uint32_t target;                   /* stream or event it waits for */
     uint8_t wait;                      /* enum gw_wait_kind */
-    bool waited;                       /* it slept until what it waits for was over */
+    bool preempted; /* other programs had the CPU in the call or after it, and the thread did not sleep there */
+    bool waited;    /* it slept until what it waits for was over */
 };
 
 /* A run of analysed steps that follow each other. */

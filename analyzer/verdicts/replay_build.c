@@ -281,7 +281,8 @@ static void find_handover(const struct builder *b, struct gw_replay_node *node)
     uint64_t latest = b->now.thread_end[node->thread];
     bool is_first = b->now.thread_node[node->thread] == GW_NONE; /* a thread that appears was started by another */
     node->handed_by = GW_NONE;
-    if (!is_first && (node->blocked_ns < HANDOVER_LEAST_NS || node->blocked_ns < node->think_ns))
+    if (!is_first &&
+        (node->blocked_ns < HANDOVER_LEAST_NS || node->blocked_ns < node->think_ns || node->blocked_noise_ns))
         return;
     for (uint32_t t = 0; t < model->threads_count; t++) {
         uint32_t by = b->now.thread_node[t];
@@ -315,6 +316,10 @@ static int add_node(struct builder *b, uint32_t call_index)
     if (b->now.thread_node[call->thread] != GW_NONE && before < call->begin_ns) {
         node.blocked_ns = gw_host_blocked_ns(b->host, call->thread, before, call->begin_ns);
         node.think_ns = call->begin_ns - before - node.blocked_ns;
+        if (!gw_host_slept(b->host, call->thread, before, call->begin_ns)) {
+            node.blocked_noise_ns = node.blocked_ns;
+            replay->nodes[b->now.thread_node[call->thread]].preempted = true;
+        }
     }
     find_handover(b, &node);
     if ((ret = collect_details(b, &node, &found)) < 0)

@@ -9,7 +9,8 @@
 #include "shim/api/functions.h"
 
 /* Copies and synchronisations take about as long each time, for their size. What goes far beyond is the machine's doing
- * (the thread was taken off its CPU) and would hit whatever stood in their place. */
+ * (the thread was taken off its CPU) and would hit whatever stood in their place. Other calls may take long for good
+ * reasons; what goes far beyond there counts when the thread is known to have lost the CPU. */
 #define NOISE_FACTOR 4u
 #define NOISE_LEAST_NS 20000u
 
@@ -88,7 +89,7 @@ int gw_replay_measure_run(struct gw_replay *replay)
 /* ---- noise ---- */
 
 /* What of a node can be noisy. */
-enum part { PART_OWN = 0, PART_LAG, PART_DURATION, PART_COUNT };
+enum part { PART_OWN = 0, PART_LAG, PART_EXTRA, PART_DURATION, PART_COUNT };
 
 struct sample {
     uint64_t ns[PART_COUNT];
@@ -103,9 +104,10 @@ static int compare_function(const void *left, const void *right)
 
 static struct sample sample_of(const struct gw_replay *replay, const struct gw_replay_node *node)
 {
-    struct sample sample = {{node->own_ns, 0, 0}, replay->host->model->calls[node->call].function};
+    struct sample sample = {{node->own_ns, 0, 0, 0}, replay->host->model->calls[node->call].function};
     if (node->op_count) {
         sample.ns[PART_LAG] = replay->ops[node->op_first].lag_ns;
+        sample.ns[PART_EXTRA] = replay->ops[node->op_first].extra_ns;
         sample.ns[PART_DURATION] = replay->ops[node->op_first].duration_ns;
     }
     return sample;
@@ -145,7 +147,7 @@ int gw_replay_find_noise(struct gw_replay *replay)
     size_t count = 0;
     uint32_t random = 1;
     for (size_t i = 0; i < GW_FUNCTION_COUNT; i++)
-        usual[i][PART_OWN] = usual[i][PART_LAG] = usual[i][PART_DURATION] = NOT_KNOWN;
+        usual[i][PART_OWN] = usual[i][PART_LAG] = usual[i][PART_EXTRA] = usual[i][PART_DURATION] = NOT_KNOWN;
     for (size_t i = 0; i < replay->nodes_count; i = next_sample(i, replay->nodes_count, &random))
         samples[count++] = sample_of(replay, &replay->nodes[i]);
     find_usual(samples, count, scratch, usual);
@@ -159,13 +161,18 @@ int gw_replay_find_noise(struct gw_replay *replay)
         struct gw_replay_node *node = &replay->nodes[i];
         struct sample sample = sample_of(replay, node);
         enum gw_call_class cls = gw_call_class((uint16_t)sample.function);
-        if (sample.function >= GW_FUNCTION_COUNT || (cls != GW_CALL_COPY && cls != GW_CALL_SYNC))
+        const bool is_even = cls == GW_CALL_COPY || cls == GW_CALL_SYNC;
+        if (sample.function >= GW_FUNCTION_COUNT || (!is_even && !node->preempted))
             continue;
         /* Two bytes a nanosecond are slower than any staging: large copies may take their time. */
         uint64_t bytes_ns = node->op_count ? model->ops[replay->ops[node->op_first].op].size_bytes / 2 : 0;
         node->own_noise_ns = excess(sample.ns[PART_OWN], usual[sample.function][PART_OWN], bytes_ns);
         node->lag_noise_ns = excess(sample.ns[PART_LAG], usual[sample.function][PART_LAG], bytes_ns);
-        node->duration_noise_ns = excess(sample.ns[PART_DURATION], usual[sample.function][PART_DURATION], bytes_ns);
+        /* The host itself begins copies that it waits for, from one piece of memory to the other. */
+        if (cls == GW_CALL_COPY && node->wait == GW_WAIT_FOR_OPS)
+            node->extra_noise_ns = excess(sample.ns[PART_EXTRA], usual[sample.function][PART_EXTRA], bytes_ns);
+        if (is_even)
+            node->duration_noise_ns = excess(sample.ns[PART_DURATION], usual[sample.function][PART_DURATION], bytes_ns);
     }
     ret = 0;
 end:
@@ -180,9 +187,11 @@ void gw_replay_take_out_noise(struct gw_replay *replay)
     for (size_t i = 0; i < replay->nodes_count; i++) {
         struct gw_replay_node *node = &replay->nodes[i];
         node->own_ns -= node->own_noise_ns;
+        node->blocked_ns -= node->blocked_noise_ns;
         if (!node->op_count)
             continue;
         replay->ops[node->op_first].lag_ns -= node->lag_noise_ns;
+        replay->ops[node->op_first].extra_ns -= node->extra_noise_ns;
         replay->ops[node->op_first].duration_ns -= node->duration_noise_ns;
     }
 }
