@@ -7,7 +7,8 @@
 #include "analyzer/verdicts/judge.h"
 #include "shim/api/functions.h"
 
-#define NOISY_SHARE 0.1 /* of a step */
+#define NOISY_SHARE 0.1 /* of a step: a bound that is no comfort … */
+#define NOISY_PART 0.25 /* … when so much of it comes from the noise of the steps */
 
 int gw_finding_init(struct gw_finding *ret_finding, const struct gw_judge *judge)
 {
@@ -269,7 +270,7 @@ static int conclude_ruled_out(const struct gw_judge *judge, struct gw_verdict *v
                                   "%s, but the GPU's state is unknown for %.3f ms of a step (operations without times)",
                                   sign, judge->unknown_ns / 1e6);
     /* Steps that differ this much among themselves neither confirm nor rule out what could cost as much. */
-    if (bound_ns > NOISY_SHARE * judge->mean_ns && judge->noise_ns > NOISY_SHARE * judge->mean_ns)
+    if (bound_ns > NOISY_SHARE * judge->mean_ns && judge->noise_ns > NOISY_PART * bound_ns)
         return gw_verdict_unknown(verdict,
                                   "%s; it may cost up to %.3f ms of a step, but the steps vary by %.3f ms among "
                                   "themselves: record more steps, or choose them with --step REGEX",
