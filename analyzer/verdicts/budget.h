@@ -1,6 +1,8 @@
 /*
  * The budget: a partition of every step, per device, that sums exactly to the step's wall time. Definition and order of
  * precedence: docs/budget.md; all by interval union, never by summing kernels.
+ *
+ * Memory: 176 bytes a step and device, 32 a gap.
  */
 #ifndef GW_ANALYZER_VERDICTS_BUDGET_H
 #define GW_ANALYZER_VERDICTS_BUDGET_H

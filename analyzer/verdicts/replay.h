@@ -5,6 +5,8 @@
  * the thread spent outside CUDA. Operations start when they have been enqueued, their stream's earlier work, events
  * waited for and copy engines allow. A communication kernel ends a measured time after the last rank has arrived in
  * what it carries out. Calls that wait end after what they wait for. Definition: docs/verdicts.md.
+ *
+ * Memory: 112 bytes a node and 48 an operation of the analysed steps, 4 a call of the model.
  */
 #ifndef GW_ANALYZER_VERDICTS_REPLAY_H
 #define GW_ANALYZER_VERDICTS_REPLAY_H
