@@ -15,6 +15,8 @@
 #define PREFER_SILENCE 1.0    /* times the share of the host's time that is silence before it: the next batch is made */
 #define PREFER_SINCE_LAST 0.3 /* times the share since the operation before, waits included */
 #define PREFERENCE_WEIGHT 0.15 /* against regularity: it decides between marks of one period */
+#define WHOLE_END_WEIGHT 0.1   /* likewise, of a unit that ends where the run ends */
+#define WHOLE_END_NEAR 0.1     /* of the period: a unit that ends so far from there still has a share of it */
 
 struct rated_mark {
     struct gw_mark mark;
@@ -144,6 +146,18 @@ static void rate(const size_t *positions, size_t count, size_t *distances, size_
     rated->regularity = ((double)span + median) / (double)range * (1.0 - fmin(1.0, off / (double)span));
 }
 
+/* How near the last unit comes to ending with the run, were it as long as the others: 0 … 1. What the program does when
+ * it is done are a few operations, and waits, which do not count. */
+static double ends_with_run(const struct gw_sequence *sequence, size_t first, size_t last_position, double period)
+{
+    size_t end = sequence->count;
+    while (end > first + last_position + 1 && sequence->events[end - 1].op == GW_NONE) {
+        end--;
+    }
+    double off = fabs((double)(end - first - last_position) - period);
+    return fmax(0.0, 1.0 - off / (WHOLE_END_NEAR * period + 2.0));
+}
+
 /* Keeps the most regular marks: at most SAME_PERIOD_MAX of about one period, at most capacity in all. */
 static void keep(struct rated_mark *kept, size_t *count, size_t capacity, const struct rated_mark *candidate)
 {
@@ -227,6 +241,10 @@ static int collect_kind(const struct gw_sequence *sequence, enum gw_mark_kind ki
             rate(positions + starts[g], occurrences, positions + range, range, &rated);
             rated.mark.preference = preference(sequence, first, positions + starts[g], occurrences);
             rated.regularity += PREFERENCE_WEIGHT * rated.mark.preference;
+            if (last == sequence->count) {
+                size_t last_position = positions[starts[g + 1] - 1];
+                rated.regularity += WHOLE_END_WEIGHT * ends_with_run(sequence, first, last_position, rated.period);
+            }
             keep(kept, kept_count, capacity, &rated);
         }
     }

@@ -226,6 +226,41 @@ static void test_accumulation_with_fused_optimizer(void **state)
     expect_truth(play, 0.8);
 }
 
+/* PyTorch's DistributedDataParallel: batches that stay on the device, a foreach optimizer of few kernels among dozens
+ * that come once a micro-step, one reduction (A) more at the end. Nothing but the end of the run tells where a step
+ * begins. */
+static void test_accumulation_of_resident_batches(void **state)
+{
+    (void)state;
+    struct play *play = begin_play();
+    play_text(play, "HHHHmRmR");
+    for (int i = 0; i < 20; i++) {
+        play_text(play, "|lmlmlmlmnpqrcdefghvvefghvvefghvvehvv");
+        play_text(play, "lmlmlmlmnpqrcdefghavavAefghavavefghavavehavavA");
+        play_text(play, i ? "BCBCBCBC" : "BCBCBCBCzyzyzyzy");
+        play_text(play, "ODOEIJKL");
+    }
+    play_text(play, "Ass");
+    expect_truth(play, 0.8);
+}
+
+/* A graph is all of a step, however many kernels follow one by one. */
+static void test_evaluation_after_graph_replays(void **state)
+{
+    (void)state;
+    struct play *play = begin_play();
+    play_text(play, "HHabcdefghij");
+    repeat_text(play, "|g", 400);
+    repeat_text(play, "Habcdefghij", 12);
+    struct found found;
+    find(play, &found);
+    assert_true(found.found);
+    assert_in_range(found.count, 399, 400);
+    assert_int_equal(found.ranges[1].count, 1);
+    free(found.ranges);
+    end_play(play);
+}
+
 /* Now and then another program takes the CPU, for a while in several pieces. */
 static void test_interrupted(void **state)
 {
@@ -457,6 +492,8 @@ int main(void)
         cmocka_unit_test(test_decode_of_many_equal_layers),
         cmocka_unit_test(test_accumulation),
         cmocka_unit_test(test_accumulation_with_fused_optimizer),
+        cmocka_unit_test(test_accumulation_of_resident_batches),
+        cmocka_unit_test(test_evaluation_after_graph_replays),
         cmocka_unit_test(test_interrupted),
         cmocka_unit_test(test_equal_halves_divided_by_a_wait),
         cmocka_unit_test(test_equal_halves_divided_by_a_pause),
