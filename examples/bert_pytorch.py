@@ -1,10 +1,10 @@
 """Fine-tuning of a small BERT-like classifier with PyTorch: batches of 8 sentences of varying length, gradients of 4
 micro-steps accumulated.
 
-  bert_pytorch.py [--steps N] [--pad] [--pinned] [--quiet] [--amp]
+  bert_pytorch.py [--steps N] [--pad] [--pinned] [--quiet] [--amp] [--compile]
 
 As it is, each micro-step uploads its batch from pageable memory and reads the loss back. --pinned uploads from page-locked
-memory, ahead; --quiet reads the loss once a step.
+memory, ahead; --quiet reads the loss once a step; --compile makes few kernels of many.
 """
 import argparse
 
@@ -40,12 +40,14 @@ def batches(options):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=36)
-    for switch in ("pad", "pinned", "quiet", "amp"):
+    for switch in ("pad", "pinned", "quiet", "amp", "compile"):
         parser.add_argument("--" + switch, action="store_true")
     options = parser.parse_args()
     torch.manual_seed(1)
     model = Bert().cuda()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    if options.compile:
+        model = torch.compile(model)
     for micro, batch in enumerate(batches(options)):
         words, mask, labels = (tensor.to("cuda", non_blocking=options.pinned) for tensor in batch)
         with torch.autocast("cuda", torch.bfloat16, enabled=options.amp):
