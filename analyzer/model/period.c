@@ -5,10 +5,8 @@
 
 #include "analyzer/model/sequence.h"
 
-#define WINDOW_EVENTS 131072u /* judged; the mark found there is applied to the whole sequence */
 #define MARKS_MAX 128u
 #define ALIKE 0.7        /* similarity of neighbouring units of one loop */
-#define UNUSUAL 2.5      /* times longer or shorter than the typical unit: something else */
 #define GOOD_SHARE 0.85  /* of the best score: as good as the best */
 #define SAME_PERIOD 0.03 /* relative difference of two periods that are the same */
 #define PARTS_MAX 64u    /* more equal parts than this are steps of an epoch, not parts of a step */
@@ -74,7 +72,8 @@ static void judge(const struct gw_sequence *sequence, size_t first, size_t last,
     for (size_t i = 0; i < units; i++) {
         const size_t *at = judged->positions + i;
         double length = (double)(at[1] - at[0]);
-        if (room->best[i] < ALIKE || length * UNUSUAL < judged->period || length > judged->period * UNUSUAL) {
+        if (room->best[i] < ALIKE || length * GW_UNIT_UNUSUAL < judged->period ||
+            length > judged->period * GW_UNIT_UNUSUAL) {
             continue;
         }
         uint8_t traits = 0;
@@ -256,7 +255,7 @@ static size_t typical_parts(const struct judged *outer, const struct judged *inn
     size_t step = units / SAMPLED_UNITS + 1;
     for (size_t u = 0; u < units; u += step) {
         double length = (double)(outer->positions[u + 1] - outer->positions[u]);
-        if (length * UNUSUAL >= outer->period && length <= outer->period * UNUSUAL) {
+        if (length * GW_UNIT_UNUSUAL >= outer->period && length <= outer->period * GW_UNIT_UNUSUAL) {
             parts_of[sampled++] = parts_within(inner, outer->positions[u], outer->positions[u + 1]);
         }
     }
@@ -382,17 +381,14 @@ static int choose(const struct gw_sequence *sequence, struct judged *judged, siz
     return 0;
 }
 
-int gw_period_find(const struct gw_sequence *sequence, struct gw_mark *ret_mark, double *ret_confidence,
-                   bool *ret_found)
+int gw_period_find_within(const struct gw_sequence *sequence, size_t first, size_t last, struct gw_period *ret_period)
 {
-    size_t first = sequence->count > WINDOW_EVENTS ? (sequence->count - WINDOW_EVENTS) / 2 : 0;
-    size_t last = sequence->count > WINDOW_EVENTS ? first + WINDOW_EVENTS : sequence->count;
     struct gw_mark marks[MARKS_MAX];
     struct judged judged[MARKS_MAX];
     size_t count = 0, chosen = 0;
     struct judging room = {NULL, NULL, NULL};
     memset(judged, 0, sizeof(judged));
-    *ret_found = false;
+    *ret_period = (struct gw_period){0};
     if (last - first < 3) {
         return 0;
     }
@@ -421,9 +417,12 @@ int gw_period_find(const struct gw_sequence *sequence, struct gw_mark *ret_mark,
     status = choose(sequence, judged, count, last == sequence->count, room.counts, &chosen);
     /* One operation over and over, and the host never in it: nothing tells one step from the next. */
     if (!status && chosen < count && (judged[chosen].period > 1.5 || judged[chosen].host)) {
-        *ret_mark = judged[chosen].mark;
-        *ret_confidence = fmin(1.0, judged[chosen].score) * (1.0 - 1.0 / (double)judged[chosen].count);
-        *ret_found = true;
+        *ret_period = (struct gw_period){
+            .mark = judged[chosen].mark,
+            .events = judged[chosen].period,
+            .confidence = fmin(1.0, judged[chosen].score) * (1.0 - 1.0 / (double)judged[chosen].count),
+            .found = true,
+        };
     }
 end:
     for (size_t i = 0; i < count; i++) {

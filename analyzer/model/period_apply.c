@@ -45,13 +45,17 @@ static double last_similarity(struct applying *self, size_t unit)
 }
 
 /* The last unit may be cut by the end of the run, so it is not asked. */
-static void find_typical(struct applying *self)
+static void find_typical(struct applying *self, size_t from)
 {
-    size_t asked = self->count > 1 ? self->count - 1 : 1, step = asked / SAMPLES + 1;
+    size_t asked = self->count > 1 ? self->count - 1 : 1, first = 0;
     double best = -1;
-    for (size_t a = 0; a < asked; a += step) {
+    while (first + 1 < asked && self->positions[first] < from) {
+        first++;
+    }
+    size_t step = (asked - first) / SAMPLES + 1;
+    for (size_t a = first; a < asked; a += step) {
         double sum = 0;
-        for (size_t b = 0; b < asked; b += step) {
+        for (size_t b = first; b < asked; b += step) {
             sum += a == b ? 0 : unit_similarity(self, a, b);
         }
         if (sum > best) {
@@ -157,7 +161,7 @@ int gw_period_apply(const struct gw_sequence *sequence, const struct gw_mark *ma
     }
     self.positions[self.count] = sequence->count;
     if (self.count) {
-        find_typical(&self);
+        find_typical(&self, mark->from);
     }
     for (size_t unit = 0; unit < self.count; unit++) {
         take_unit(&self, unit);

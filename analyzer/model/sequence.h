@@ -32,7 +32,8 @@ struct gw_sequence {
     uint32_t token_count, lane_count;
 };
 
-/* Builds the sequence of a process: of its lane with the most operations, which the others keep step with. Release with gw_sequence_clear. Returns 0 or -ENOMEM. */
+/* Builds the sequence of a process: of its lane with the most operations, which the others keep step with. Release with
+ * gw_sequence_clear. Returns 0 or -ENOMEM. */
 int gw_sequence_create(const struct gw_model *model, uint32_t process, struct gw_sequence *ret_sequence);
 void gw_sequence_clear(struct gw_sequence *sequence);
 
@@ -51,6 +52,7 @@ struct gw_mark {
     uint32_t a, b;
     uint64_t gap_ns;
     double preference; /* how much its events look like the top of a loop: 0 … 2 */
+    size_t from;       /* the typical unit lies behind this event: before it is another phase of the program */
 };
 
 /* The last operation before the event at `at`, GW_NO_EVENT when there is none. */
@@ -64,8 +66,22 @@ bool gw_mark_matches(const struct gw_sequence *sequence, const struct gw_mark *m
 int gw_marks_collect(const struct gw_sequence *sequence, size_t first, size_t last, struct gw_mark *ret_marks,
                      size_t capacity, size_t *ret_count);
 
-/* Searches the mark whose units are the program's steps. Stores *ret_found = false when nothing repeats. Returns 0 or
- * -ENOMEM. */
+/* A unit this many times longer or shorter than the typical one is something else. */
+#define GW_UNIT_UNUSUAL 2.5
+
+/* What repeats in a part of a sequence. */
+struct gw_period {
+    struct gw_mark mark;
+    double events; /* of a typical unit */
+    double confidence;
+    bool found; /* else nothing repeats, and the rest is zero */
+};
+
+/* Searches events [first, last). Returns 0 or -ENOMEM. */
+int gw_period_find_within(const struct gw_sequence *sequence, size_t first, size_t last, struct gw_period *ret_period);
+
+/* Searches the mark whose units are the program's steps: of several phases that repeat (a compiler's trials of its
+ * kernels, then the loop) the loop's. Stores *ret_found = false when nothing repeats. Returns 0 or -ENOMEM. */
 int gw_period_find(const struct gw_sequence *sequence, struct gw_mark *ret_mark, double *ret_confidence,
                    bool *ret_found);
 

@@ -235,12 +235,51 @@ static void test_accumulation_of_resident_batches(void **state)
     struct play *play = begin_play();
     play_text(play, "HHHHmRmR");
     for (int i = 0; i < 20; i++) {
-        play_text(play, "|lmlmlmlmnpqrcdefghvvefghvvefghvvehvv");
-        play_text(play, "lmlmlmlmnpqrcdefghavavAefghavavefghavavehavavA");
+        play_text(play, "|lmlmlmlmnpqrcdefihvvefihvvefihvvehvv");
+        play_text(play, "lmlmlmlmnpqrcdefihavavAefihavavefihavavehavavA");
         play_text(play, i ? "BCBCBCBC" : "BCBCBCBCzyzyzyzy");
         play_text(play, "ODOEIJKL");
     }
     play_text(play, "Ass");
+    expect_truth(play, 0.8);
+}
+
+/* torch.compile's first step: every kernel it made is run hundreds of times (z clears the cache before each) among what
+ * the step itself runs. */
+static void test_trials_before_the_loop(void **state)
+{
+    (void)state;
+    struct play *play = begin_play();
+    const char *kernels = "abcdefqhijklmnop";
+    repeat_text(play, "Hs", 40);
+    for (const char *kernel = kernels; *kernel; kernel++) {
+        for (int i = 0; i < 250; i++) {
+            add_event(play, 'z', 0);
+            add_event(play, *kernel, 0);
+        }
+        play_text(play, "s");
+    }
+    repeat_text(play, "|HsHsabcdefqhabcdijklijklmnopijklmnopOPOQ", 29);
+    play_text(play, "s");
+    expect_truth(play, 0.8);
+}
+
+/* XLA's: each kernel several times between its own ones that fill and compare (t, u, v), waited for and read. */
+static void test_trials_that_meet_the_host(void **state)
+{
+    (void)state;
+    struct play *play = begin_play();
+    for (const char *kernel = "abcdefqh"; *kernel; kernel++) {
+        play_text(play, "zHzHtzHzHt");
+        for (int i = 0; i < 7; i++) {
+            add_event(play, *kernel, 0);
+            play_text(play, "sw");
+            add_event(play, *kernel, 0);
+            play_text(play, "sszuuRsuuRszvRs");
+        }
+    }
+    repeat_text(play, "|HHabcdefqhxyR", 30);
+    repeat_text(play, "s", 30);
     expect_truth(play, 0.8);
 }
 
@@ -493,6 +532,8 @@ int main(void)
         cmocka_unit_test(test_accumulation),
         cmocka_unit_test(test_accumulation_with_fused_optimizer),
         cmocka_unit_test(test_accumulation_of_resident_batches),
+        cmocka_unit_test(test_trials_before_the_loop),
+        cmocka_unit_test(test_trials_that_meet_the_host),
         cmocka_unit_test(test_evaluation_after_graph_replays),
         cmocka_unit_test(test_interrupted),
         cmocka_unit_test(test_equal_halves_divided_by_a_wait),
