@@ -58,8 +58,9 @@ struct gw_comm_plan {
     struct gw_host_time *nodes; /* NULL until a judge wants it */
     uint32_t *marked;           /* operations that are occurrences */
     size_t marked_count, marked_room;
-    double cap_ns;   /* no more than this per step; negative: no cap */
-    double least_ns; /* a step takes at least this long, whatever the replay says */
+    double cap_ns;     /* no more than this per step; negative: no cap */
+    double least_ns;   /* a step takes at least this long, whatever the replay says */
+    const char *doubt; /* why a saving makes the verdict unknown, not confirmed; NULL: it does not */
 };
 
 int gw_comm_plan_init(struct gw_comm_plan *ret_plan, const struct gw_judge *judge);

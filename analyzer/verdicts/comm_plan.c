@@ -179,6 +179,9 @@ int gw_comm_plan_conclude(struct gw_comm_plan *plan, struct gw_judge *judge, str
     } else if (saving < judge->threshold_ns) {
         double bound = fmax(saving, 0) + judge->noise_ns;
         ret = gw_verdict_rule_out(verdict, bound, "%s; it costs at most %.3f ms of a step", sign, bound / 1e6);
+    } else if (plan->doubt) {
+        ret = gw_verdict_unknown(verdict, "%s; this might save %.3f ms of a step, but %s", sign, saving / 1e6,
+                                 plan->doubt);
     } else {
         claim(plan, judge);
         ret = gw_verdict_confirm(verdict, judge, saving, "%s; without it a step would take %.3f ms instead of %.3f ms",

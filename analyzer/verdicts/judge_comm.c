@@ -59,32 +59,111 @@ static uint32_t next_compute(const struct gw_judge *judge, uint32_t device, uint
     return at < end ? comm->device_ops[at] : GW_NONE;
 }
 
+static bool is_reduction(const struct gw_judge *judge, const struct gw_comm_kernel *kernel)
+{
+    uint8_t kind = judge->model->collectives[kernel->collective].kind;
+    return kind == GW_COMM_ALL_REDUCE || kind == GW_COMM_REDUCE || kind == GW_COMM_REDUCE_SCATTER;
+}
+
 /* ---- on the compute stream ---- */
+
+/* Why savings of reductions are doubted that do not come as gradients. */
+#define MAY_BE_ACTIVATIONS                                                                                             \
+    "they come throughout the step, as where each layer needs the sum of the one before, and what needs their "        \
+    "results "                                                                                                         \
+    "is not recorded"
+
+/* What is reduced after the forward pass alone leaves at least this part of a step's compute in one piece. */
+#define FORWARD_LEAST_SHARE 0.25
+
+/* Which streams compute in analysed steps; NULL: no memory. The caller frees. */
+static bool *find_computing(const struct gw_judge *judge)
+{
+    bool *computes = calloc(judge->model->streams_count + 1, sizeof *computes);
+    for (uint32_t i = 0; computes && i < judge->model->ops_count; i++) {
+        if (judge->comm->op_step[i] != GW_NONE && is_compute(judge, i))
+            computes[judge->model->ops[i].stream] = true;
+    }
+    return computes;
+}
+
+/* Whether a collective might run beside the compute after it: what gathers or hands out data is needed at once. */
+static bool may_run_beside(const struct gw_judge *judge, const struct gw_comm_kernel *kernel, const bool *computes)
+{
+    return !kernel->is_message && !kernel->claimed && computes[judge->model->ops[kernel->op].stream] &&
+           (kernel->collective == GW_NONE || is_reduction(judge, kernel));
+}
+
+/* A step's compute between the collectives that might run beside it. */
+struct stretches {
+    uint64_t head_ns, longest_ns, now_ns, total_ns;
+    bool any; /* collective so far */
+};
+
+/* A step's end and its begin are one stretch: where a step begins is a matter of convention. */
+static bool leaves_forward_alone(const struct stretches *step)
+{
+    uint64_t around = step->head_ns + step->now_ns;
+    uint64_t longest = around > step->longest_ns ? around : step->longest_ns;
+    return (double)longest >= FORWARD_LEAST_SHARE * (double)step->total_ns;
+}
+
+/* Whether the collectives that might run beside compute come as gradients do, after a forward pass without any, in most
+ * steps. Layers that exchange activations have them throughout. */
+static bool come_as_gradients(const struct gw_judge *judge, const bool *computes)
+{
+    const struct gw_comm *comm = judge->comm;
+    size_t like = 0, unlike = 0;
+    for (uint32_t d = 0; d < judge->model->devices_count; d++) {
+        struct stretches step = {0};
+        uint32_t number = GW_NONE;
+        for (uint32_t i = comm->device_first[d]; i <= comm->device_first[d + 1]; i++) {
+            const uint32_t op = i < comm->device_first[d + 1] ? comm->device_ops[i] : GW_NONE;
+            if (op == GW_NONE || comm->op_step[op] != number) {
+                if (number != GW_NONE && step.any)
+                    ++*(leaves_forward_alone(&step) ? &like : &unlike);
+                step = (struct stretches){0};
+                number = op == GW_NONE ? GW_NONE : comm->op_step[op];
+            }
+            if (op == GW_NONE)
+                break;
+            const uint32_t place = comm->op_kernel[op];
+            const uint64_t length_ns = judge->model->ops[op].end_ns - judge->model->ops[op].start_ns;
+            if (is_compute(judge, op)) {
+                step.total_ns += length_ns;
+                step.now_ns += length_ns;
+            } else if (place != GW_NONE && may_run_beside(judge, &comm->kernels[place], computes)) {
+                if (!step.any)
+                    step.head_ns = step.now_ns;
+                else if (step.now_ns > step.longest_ns)
+                    step.longest_ns = step.now_ns;
+                step.any = true;
+                step.now_ns = 0;
+            }
+        }
+    }
+    return like >= unlike;
+}
 
 int gw_judge_comm_serialised(struct gw_judge *judge, struct gw_verdict *verdict)
 {
-    const struct gw_model *model = judge->model;
     struct gw_comm *comm = judge->comm;
     struct gw_comm_plan plan = {0};
     bool *computes = NULL;
     int ret = gw_comm_ready(judge, verdict, 0);
     if (ret <= 0)
         return ret;
-    computes = calloc(model->streams_count + 1, sizeof *computes);
+    computes = find_computing(judge);
     if (!computes || gw_comm_plan_init(&plan, judge) < 0) {
         ret = -ENOMEM;
         goto end;
-    }
-    for (uint32_t i = 0; i < model->ops_count; i++) {
-        if (comm->op_step[i] != GW_NONE && is_compute(judge, i))
-            computes[model->ops[i].stream] = true;
     }
     for (size_t from = 0, to; from < comm->kernels_count; from = to) {
         uint32_t last = GW_NONE;
         to = same_step_until(comm, from);
         for (size_t i = from; i < to; i++) {
             const struct gw_comm_kernel *kernel = &comm->kernels[i];
-            if (kernel->is_message || kernel->claimed || !computes[model->ops[kernel->op].stream])
+            if (!may_run_beside(judge, kernel, computes))
                 continue;
             plan.ops[kernel->op] |= GW_OP_EDIT_BESIDE;
             last = kernel->op;
@@ -97,8 +176,10 @@ int gw_judge_comm_serialised(struct gw_judge *judge, struct gw_verdict *verdict)
             plan.ops[join] |= GW_OP_EDIT_JOIN;
     }
     plan.cap_ns = comm->exposed_ns;
+    if (!come_as_gradients(judge, computes))
+        plan.doubt = MAY_BE_ACTIVATIONS;
     ret = gw_comm_plan_conclude(&plan, judge, verdict,
-                                "%.1f collectives a step run on a stream that computes too; only communication runs "
+                                "%.1f reductions a step run on a stream that computes too; only communication runs "
                                 "for %.3f ms of a step; if nothing needs their results before the last of the step has "
                                 "ended, they can run beside compute",
                                 a_step(judge, (double)plan.marked_count), comm->exposed_ns / 1e6);
@@ -158,7 +239,7 @@ static double room_ns(const struct gw_judge *judge)
     const struct gw_comm *comm = judge->comm;
     double cells = 0, length = 0;
     for (size_t i = 0; i < judge->budget->cells_count; i++)
-        cells += !judge->model->steps[judge->budget->cells[i].step].warmup;
+        cells += !judge->model->steps[judge->budget->cells[i].step].warmup && !judge->budget->cells[i].unused;
     for (size_t i = 0; i < comm->kernels_count; i++)
         length += (double)(comm->kernels[i].end_ns - comm->kernels[i].start_ns);
     double hidden = fmax(length / fmax(cells, 1) - comm->exposed_ns, 0);
@@ -242,13 +323,18 @@ int gw_judge_comm_tiny(struct gw_judge *judge, struct gw_verdict *verdict)
     const struct gw_comm *comm = judge->comm;
     struct tiny_group groups[GROUPS_MAX];
     struct gw_comm_plan plan = {0};
+    bool *computes = NULL;
     double bytes = 0;
+    size_t dependent = 0;
     int ret = gw_comm_ready(judge, verdict, GW_COMM_NEEDS_SIZES | GW_COMM_NEEDS_RANKS);
     if (ret <= 0)
         return ret;
     double gbps = comm->gbps > 0 ? comm->gbps : TINY_ASSUMED_GBPS;
-    if ((ret = gw_comm_plan_init(&plan, judge)) < 0)
-        return ret;
+    computes = find_computing(judge);
+    if (!computes || gw_comm_plan_init(&plan, judge) < 0) {
+        ret = -ENOMEM;
+        goto end;
+    }
     for (size_t from = 0, to; from < comm->kernels_count; from = to) {
         to = same_step_until(comm, from);
         size_t count = find_groups(judge, from, to, gbps, groups);
@@ -261,6 +347,7 @@ int gw_judge_comm_tiny(struct gw_judge *judge, struct gw_verdict *verdict)
                     !are_alike(judge->model, comm->kernels[groups[g].first].collective, kernel->collective))
                     continue;
                 bytes += (double)kernel->size_bytes;
+                dependent += may_run_beside(judge, kernel, computes);
                 if (i == groups[g].last)
                     plan.op_ns[kernel->op] = (uint64_t)(groups[g].latency_ns + groups[g].bus_bytes / gbps);
                 else
@@ -270,22 +357,19 @@ int gw_judge_comm_tiny(struct gw_judge *judge, struct gw_verdict *verdict)
             }
         }
     }
+    if (2 * dependent > plan.marked_count && !come_as_gradients(judge, computes))
+        plan.doubt = MAY_BE_ACTIVATIONS;
     ret = gw_comm_plan_conclude(&plan, judge, verdict,
                                 "%.1f collectives a step, of %.0f bytes on average, take longer to begin than to "
                                 "transfer; merged, each kind of them would be one",
                                 a_step(judge, (double)plan.marked_count), bytes / fmax((double)plan.marked_count, 1));
 end:
     gw_comm_plan_release(&plan);
+    free(computes);
     return ret;
 }
 
 /* ---- more often than needed ---- */
-
-static bool is_reduction(const struct gw_judge *judge, const struct gw_comm_kernel *kernel)
-{
-    uint8_t kind = judge->model->collectives[kernel->collective].kind;
-    return kind == GW_COMM_ALL_REDUCE || kind == GW_COMM_REDUCE || kind == GW_COMM_REDUCE_SCATTER;
-}
 
 /* Whether the step's reductions kernels[0..count) are a sequence of `period` of them, over and over. */
 static bool repeats(const struct gw_judge *judge, const struct gw_comm_kernel *const *kernels, size_t count,
