@@ -188,7 +188,7 @@ int gw_judge_comm_bound(struct gw_judge *judge, struct gw_verdict *verdict)
     if ((ret = gw_comm_plan_init(&plan, judge)) < 0)
         return ret;
     for (size_t i = 0; i < judge->budget->cells_count; i++)
-        cells += !judge->model->steps[judge->budget->cells[i].step].warmup;
+        cells += !judge->model->steps[judge->budget->cells[i].step].warmup && !judge->budget->cells[i].unused;
     for (size_t i = 0; i < comm->kernels_count; i++) {
         const struct gw_comm_kernel *kernel = &comm->kernels[i];
         if (!kernel->claimed)
