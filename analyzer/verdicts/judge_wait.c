@@ -1,7 +1,10 @@
 /*
  * Judges of the host waiting for the GPU: scalar reads, synchronisation, blocking launches.
  */
+#include <string.h>
+
 #include "analyzer/verdicts/judge.h"
+#include "shim/api/functions.h"
 
 #define SCALAR_BYTES 4096u
 /* A copy call that ends this long before its copy still counts as having waited: device times have an error. */
@@ -25,9 +28,62 @@ static bool copy_waited(const struct gw_judge *judge, const struct gw_fact *fact
            judge->model->calls[fact->call].end_ns + WAIT_TOLERANCE_NS >= op->end_ns;
 }
 
+/* Whether the host is told by a callback: XLA reads values so, and who waits for them sleeps outside CUDA. */
+static bool calls_back(const struct gw_judge *judge, const struct gw_fact *fact)
+{
+    const char *name = gw_function_name(judge->model->calls[fact->call].function);
+    return fact->cls == GW_CALL_ORDER && (strstr(name, "LaunchHostFunc") || strstr(name, "StreamAddCallback"));
+}
+
+/* How long the device of the read is idle right after it, within its step and the one that follows: the idle time after
+ * the last step is that of the program's end. */
+static uint64_t idle_after(const struct gw_judge *judge, const struct gw_fact *fact)
+{
+    const struct gw_model *model = judge->model;
+    const struct gw_op *op = gw_fact_op(judge, fact);
+    if (!op)
+        return 0;
+    uint32_t device = model->streams[op->stream].device, last = fact->step;
+    if (last + 1 < model->steps_count && model->steps[last + 1].process == model->steps[last].process)
+        last++;
+    uint64_t until = model->steps[last].end_ns;
+    size_t low = judge->device_gaps[device], end = judge->device_gaps[device + 1], high = end;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (judge->budget->gaps[middle].end_ns <= op->end_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == end || judge->budget->gaps[low].begin_ns > op->end_ns || op->end_ns >= until)
+        return 0;
+    uint64_t idle = judge->idle_on_ns[low] - (op->end_ns - judge->budget->gaps[low].begin_ns);
+    return idle < until - op->end_ns ? idle : until - op->end_ns;
+}
+
+/* Small copies to the host that end in a callback, when no others are waited for. */
+static int judge_callbacks(const struct gw_judge *judge, struct gw_verdict *verdict, uint64_t reads, uint64_t idle_ns)
+{
+    double steps = judge->steps > 0 ? judge->steps : 1, bound_ns = (double)idle_ns / steps;
+    verdict->per_step = (double)reads / steps;
+    bool seen = judge->gpu_timed && !judge->lost && judge->unknown_ns <= judge->threshold_ns;
+    if (seen && bound_ns < judge->threshold_ns)
+        return gw_verdict_rule_out(verdict, bound_ns,
+                                   "%.1f small copies to the host a step end in a callback; the GPU idles %.3f ms a "
+                                   "step after them",
+                                   verdict->per_step, bound_ns / 1e6);
+    return gw_verdict_unknown(
+        verdict,
+        "%.1f small copies to the host a step end in a callback, as JAX reads a value; whether the "
+        "program waits for it is not seen; the GPU idles %.3f ms a step after them, which is what "
+        "it may cost: read it less often and compare (gpuwitness diff)",
+        verdict->per_step, bound_ns / 1e6);
+}
+
 int gw_judge_host_sync(struct gw_judge *judge, struct gw_verdict *verdict)
 {
     struct gw_finding finding;
+    uint64_t callbacks = 0, idle_ns = 0;
     int ret = gw_finding_init(&finding, judge);
     if (ret < 0)
         return ret;
@@ -37,6 +93,11 @@ int gw_judge_host_sync(struct gw_judge *judge, struct gw_verdict *verdict)
         if (fact->step == GW_NONE || !is_scalar_read(judge, fact))
             continue;
         struct gw_fact *next = gw_fact_after(judge, fact);
+        if (next && calls_back(judge, next) && !gw_fact_copy(judge, fact)->blocking) {
+            callbacks++;
+            idle_ns += idle_after(judge, fact);
+            continue;
+        }
         bool synchronised = next && next->cls == GW_CALL_SYNC && !gw_fact_copy(judge, fact)->blocking;
         if (!synchronised && !copy_waited(judge, fact))
             continue;
@@ -47,8 +108,11 @@ int gw_judge_host_sync(struct gw_judge *judge, struct gw_verdict *verdict)
             next->claimed = true;
         }
     }
-    ret = gw_finding_conclude(&finding, judge, verdict, "%.1f small copies to the host a step are waited for",
-                              (double)finding.count / (judge->steps > 0 ? judge->steps : 1));
+    if (callbacks && !finding.count)
+        ret = judge_callbacks(judge, verdict, callbacks, idle_ns);
+    else
+        ret = gw_finding_conclude(&finding, judge, verdict, "%.1f small copies to the host a step are waited for",
+                                  (double)finding.count / (judge->steps > 0 ? judge->steps : 1));
     gw_finding_release(&finding);
     return ret;
 }

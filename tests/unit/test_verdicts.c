@@ -369,6 +369,35 @@ static void wait_paid_again_saves_nothing(void **state)
     release(&outcome);
 }
 
+/* XLA reads a value so: the copy does not wait, a callback tells the host, and who wants the value sleeps. */
+static void callback_read_step(struct gw_script *script, int step, bool waits)
+{
+    struct gw_copy copy = scalar_read;
+    (void)step;
+    copy.blocking = false;
+    copy.dst_kind = GW_HOST_PINNED;
+    kernels(script, 10, US(100));
+    gw_script_copy(script, 1, copy, 2000);
+    gw_script_call(script, "cuLaunchHostFunc", 1000);
+    if (waits && script->stream_end_ns[1] > script->now_ns)
+        gw_script_blocked(script, script->stream_end_ns[1] - script->now_ns);
+    gw_script_think(script, US(300));
+}
+
+static void read_by_callback_is_not_ruled_out(void **state)
+{
+    (void)state;
+    for (int waits = 0; waits < 2; waits++) {
+        struct outcome outcome = {0};
+        run(&outcome, callback_read_step, waits);
+        const struct gw_verdict *verdict = find(&outcome, "host-sync");
+        print_message("%s\n", verdict->why);
+        assert_int_equal(verdict->state, waits ? GW_UNKNOWN : GW_RULED_OUT);
+        assert_true(fabs(verdict->per_step - 1) < 0.1);
+        release(&outcome);
+    }
+}
+
 static void hidden_pageable_step(struct gw_script *script, int step, bool faulty)
 {
     struct gw_copy copy = pageable_upload;
@@ -483,6 +512,7 @@ int main(void)
         cmocka_unit_test(stream_serialised),
         cmocka_unit_test(hiccup),
         cmocka_unit_test(wait_paid_again_saves_nothing),
+        cmocka_unit_test(read_by_callback_is_not_ruled_out),
         cmocka_unit_test(hidden_pageable_copy_costs_nothing),
         cmocka_unit_test(without_gpu_timing_nothing_is_claimed),
         cmocka_unit_test(losses_forbid_ruling_out),
