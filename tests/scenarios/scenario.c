@@ -16,17 +16,17 @@ void check(cudaError_t error, const char *call, const char *file, int line)
     exit(1);
 }
 
-static uint64_t now_ns(void)
+static uint64_t now_ns(clockid_t clock)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 void think(uint64_t duration_ns)
 {
-    uint64_t begin_ns = now_ns();
-    while (now_ns() - begin_ns < duration_ns)
+    uint64_t begin_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
+    while (now_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns < duration_ns)
         ;
 }
 
@@ -144,12 +144,12 @@ void read_scalar(struct trainer *trainer)
 static void *load_batches(void *data)
 {
     struct loader *loader = data;
-    uint64_t next_ns = now_ns();
+    uint64_t next_ns = now_ns(CLOCK_MONOTONIC);
     pthread_mutex_lock(&loader->lock);
     while (!loader->stopped) {
         if (loader->ready == 2) {
             pthread_cond_wait(&loader->changed, &loader->lock);
-            next_ns = now_ns();
+            next_ns = now_ns(CLOCK_MONOTONIC);
             continue;
         }
         pthread_mutex_unlock(&loader->lock);

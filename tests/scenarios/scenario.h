@@ -61,7 +61,7 @@ void run_scenario(struct scenario *scenario);
 /* Ends the program with one line when a CUDA call failed. */
 void check(cudaError_t error, const char *call, const char *file, int line);
 
-/* Host work outside CUDA. Spins on the wall clock, so that time lost to other programs counts as thought. */
+/* Host work outside CUDA: so much time on the CPU, so that other programs lengthen it as they do real work. */
 void think(uint64_t duration_ns);
 
 /* Kernels that take duration_ns. launch_trial: one of TRIAL_KERNELS that differ by name. */
