@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GW_SINK_VERSION 7u
+#define GW_SINK_VERSION 8u
 #define GW_WORDS_MAX 40u // the longest list of words a wrapper hands over
 
 // How a program reached an API; bit api * 3 + route of gw_notes.routes.
@@ -79,7 +79,8 @@ struct gw_call {
     uint16_t function;
     uint8_t flags; // GW_SITE_*
     uint8_t depth;
-    uint8_t early; // entered while the tracer was being loaded; only for the shim's use
+    uint8_t early;     // entered while the tracer was being loaded; only for the shim's use
+    uint8_t unwritten; // begun outside the steps to record: no event
 };
 
 // What the shim offers to the tracer.

@@ -12,6 +12,7 @@
 #include "analyzer/session/run_info.h"
 #include "analyzer/session/session.h"
 #include "shim/api/functions.h"
+#include "shim/api/steps.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -149,7 +150,7 @@ static int write_functions(const char *dir)
 static bool has_windows(const struct recording *recording)
 {
     const struct gw_schedule_settings *settings = &recording->options.schedule;
-    return gw_schedule_begins_paused(settings) || settings->duration_ns > 0;
+    return gw_schedule_begins_paused(settings) || settings->duration_ns > 0 || recording->options.steps != NULL;
 }
 
 static int write_start(struct recording *recording)
@@ -168,6 +169,9 @@ static int write_start(struct recording *recording)
         .buffers = &recording->plan,
         .job = recording->has_job ? &recording->job : NULL,
         .windows = has_windows(recording),
+        .step_mark = recording->options.step_mark,
+        .steps = recording->options.steps,
+        .slow_factor = recording->options.slow_factor,
         .ring_ns = recording->options.ring_ns,
         .rotate_bytes = recording->options.rotate_bytes,
         .rotate_ns = recording->options.rotate_ns,
@@ -201,6 +205,7 @@ static int start_session(struct recording *recording)
     char error[512], log_line[256];
     struct gw_session_mode mode = {.windows = has_windows(recording),
                                    .paused = gw_schedule_begins_paused(&recording->options.schedule),
+                                   .steps = recording->options.step_mark != NULL,
                                    .ring = recording->options.ring_ns > 0,
                                    .rotate_bytes = recording->options.rotate_bytes,
                                    .rotate_ns = recording->options.rotate_ns,
@@ -276,6 +281,16 @@ static int set_environment(const struct recording *recording)
         snprintf(window, sizeof(window), "%lld/%lld", (long long)recording->options.timed_ns,
                  (long long)recording->options.timing_period_ns);
         result |= setenv("GPUWITNESS_TIMING_WINDOW", window, 1);
+    }
+    if (recording->options.step_mark != NULL)
+        result |= setenv(GW_STEPS_MARK_VARIABLE, recording->options.step_mark, 1);
+    if (recording->options.steps != NULL)
+        result |= setenv(GW_STEPS_RANGE_VARIABLE, recording->options.steps, 1);
+    if (recording->options.slow_factor > 0) {
+        char slow[64];
+        snprintf(slow, sizeof(slow), "%.17g,%lld", recording->options.slow_factor,
+                 (long long)recording->options.ring_ns);
+        result |= setenv(GW_STEPS_SLOW_VARIABLE, slow, 1);
     }
     return result;
 }

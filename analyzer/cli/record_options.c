@@ -1,7 +1,9 @@
 #include "analyzer/cli/record_options.h"
 
 #include "analyzer/cli/cli.h"
+#include "analyzer/cli/load.h"
 
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +21,10 @@ enum {
     KEY_DELAY,
     KEY_DURATION,
     KEY_ATTACH,
+    KEY_STEPS,
+    KEY_STEP,
     KEY_FLIGHT,
+    KEY_SLOW_STEP,
     KEY_ROTATE,
     KEY_KEEP,
     KEY_CLOCK_OFFSET
@@ -45,9 +50,15 @@ static const struct argp_option options[] = {
     {"duration", KEY_DURATION, "TIME", 0, "Record no longer than that; the program runs on.", 0},
     {"attach-on-signal", KEY_ATTACH, NULL, 0,
      "Begin to record when SIGUSR2 is sent to gpuwitness, and stop at the next one.", 0},
+    {"steps", KEY_STEPS, "A..B", 0, "Record only these steps, counted from 0 by --step.", 0},
+    {"step", KEY_STEP, "REGEX", 0,
+     "With --steps or --slow-step: a step begins with each NVTX range, or else kernel, whose name matches.", 0},
     {"flight-recorder", KEY_FLIGHT, "TIME", 0,
      "Keep only about the last TIME, in memory; written at the end, and to RUN/snapshot-N when SIGUSR2 is sent to "
      "gpuwitness.",
+     0},
+    {"slow-step", KEY_SLOW_STEP, "FACTOR", 0,
+     "With --flight-recorder and --step: write a snapshot when a step lasted FACTOR times the median of those before.",
      0},
     {"rotate", KEY_ROTATE, "SIZE|TIME", 0,
      "Begin a new chunk of the trace when the current one has that size (K, M or G behind the number) or age (s, min "
@@ -151,6 +162,47 @@ static error_t take_count(const struct argp_state *state, const char *value, uns
     return 0;
 }
 
+static error_t take_step_mark(const struct argp_state *state, const char *value, const char **ret_mark)
+{
+    regex_t compiled;
+    char reason[128];
+    int code = regcomp(&compiled, value, REG_EXTENDED | REG_NOSUB);
+    if (code != 0) {
+        regerror(code, &compiled, reason, sizeof(reason));
+        return gw_usage_error(state, "--step: '%s' is not a regular expression: %s", value, reason);
+    }
+    regfree(&compiled);
+    *ret_mark = value;
+    return 0;
+}
+
+static error_t take_slow_factor(const struct argp_state *state, const char *value, double *ret_factor)
+{
+    char *end;
+    double factor = strtod(value, &end);
+    if (end == value || *end != '\0' || !(factor > 1) || factor > 1e6)
+        return gw_usage_error(state, "--slow-step: '%s' is no factor above 1, such as 1.5", value);
+    *ret_factor = factor;
+    return 0;
+}
+
+static error_t check_steps(const struct argp_state *state, const struct gw_record_options *parsed, bool windows,
+                           bool rotates)
+{
+    bool counts = parsed->steps != NULL || parsed->slow_factor > 0;
+    if (parsed->step_mark != NULL && !counts)
+        return gw_usage_error(state, "--step goes with --steps or --slow-step");
+    if (counts && parsed->step_mark == NULL)
+        return gw_usage_error(state, "--%s needs --step=REGEX, the kernel or NVTX range that a step begins with",
+                              parsed->steps != NULL ? "steps" : "slow-step");
+    if (parsed->steps != NULL && (windows || rotates || parsed->ring_ns > 0))
+        return gw_usage_error(
+            state, "--steps excludes --delay, --duration, --attach-on-signal, --flight-recorder and --rotate");
+    if (parsed->slow_factor > 0 && parsed->ring_ns == 0)
+        return gw_usage_error(state, "--slow-step goes with --flight-recorder");
+    return 0;
+}
+
 static error_t check_together(const struct argp_state *state, struct gw_record_options *parsed)
 {
     bool windows = gw_schedule_begins_paused(&parsed->schedule) || parsed->schedule.duration_ns > 0;
@@ -167,6 +219,9 @@ static error_t check_together(const struct argp_state *state, struct gw_record_o
         return gw_usage_error(state, "--keep goes with --rotate");
     if (rotates && (windows || parsed->ring_ns > 0))
         return gw_usage_error(state, "--rotate excludes --flight-recorder, --delay, --duration and --attach-on-signal");
+    error_t result = check_steps(state, parsed, windows, rotates);
+    if (result != 0)
+        return result;
     if (parsed->ring_ns > 0)
         parsed->schedule.usr2 = GW_USR2_SNAPSHOT;
     return 0;
@@ -204,6 +259,15 @@ static error_t take_option(int key, char *value, struct argp_state *state)
         return take_time(state, "delay", value, &result->schedule.delay_ns);
     case KEY_DURATION:
         return take_time(state, "duration", value, &result->schedule.duration_ns);
+    case KEY_STEPS: {
+        uint32_t first, last;
+        result->steps = value;
+        return gw_take_steps(state, value, &first, &last);
+    }
+    case KEY_STEP:
+        return take_step_mark(state, value, &result->step_mark);
+    case KEY_SLOW_STEP:
+        return take_slow_factor(state, value, &result->slow_factor);
     case KEY_ROTATE:
         return take_rotation(state, value, result);
     case KEY_CLOCK_OFFSET:

@@ -18,6 +18,9 @@ struct gw_record_options {
     const char *hash;                   /* "off", "sample" or "full" */
     uint64_t buffer_bytes;              /* 0: the default */
     struct gw_schedule_settings schedule;
+    const char *step_mark;            /* what a step begins with: an extended regular expression; NULL: none */
+    const char *steps;                /* FIRST..LAST: only these are recorded; NULL: all */
+    double slow_factor;               /* above 0: take a snapshot when a step lasts so many times the median */
     int64_t ring_ns;                  /* flight recorder: about how much is kept; 0: everything */
     uint64_t rotate_bytes, rotate_ns; /* as in struct gw_session_mode */
     unsigned keep;

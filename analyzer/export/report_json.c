@@ -90,6 +90,13 @@ static json_t *run_json(struct json *json, const struct gw_model *model)
     for (char **problem = model->run.problems; problem && *problem; problem++)
         append(json, problems, string_or_null(*problem));
     put(json, run, "problems", problems);
+    if (model->run.slow_step_ns) {
+        json_t *slow = json_object();
+        put(json, slow, "length_ms", json_real((double)model->run.slow_step_ns / 1e6));
+        put(json, slow, "median_ms", json_real((double)model->run.slow_step_median_ns / 1e6));
+        put(json, slow, "end_ns", json_integer((json_int_t)model->run.slow_step_end_ns));
+        put(json, run, "slow_step", slow);
+    }
     return run;
 }
 

@@ -154,6 +154,16 @@ json_t *gw_seen_json(const struct gw_model *model)
     return object;
 }
 
+static void say_slow_step(const struct gw_run_info *run, const struct gw_page *page, unsigned indent)
+{
+    if (run->slow_step_ns)
+        gw_page_item(page, "snapshot", indent,
+                     "taken for a slow step, which ended at %.3f ms after %s; the median of those before is %s",
+                     (double)(int64_t)(run->slow_step_end_ns - run->begin_ns) / 1e6,
+                     gw_duration_words((double)run->slow_step_ns / 1e6).text,
+                     gw_duration_words((double)run->slow_step_median_ns / 1e6).text);
+}
+
 void gw_seen_text(const struct gw_model *model, const struct gw_page *page, unsigned indent)
 {
     struct seen seen;
@@ -179,4 +189,5 @@ void gw_seen_text(const struct gw_model *model, const struct gw_page *page, unsi
             gw_page_item(page, "not seen", indent, "%s %s", item->name, item->detail);
         }
     }
+    say_slow_step(&model->run, page, indent);
 }

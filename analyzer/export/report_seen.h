@@ -13,7 +13,8 @@
 /* The same as JSON: routes, libraries, linked_in, missed_calls, disabled, processes. NULL when there is no memory. */
 json_t *gw_seen_json(const struct gw_model *model);
 
-/* One line on the page, where anything is known (not of imported traces), and one for each kind of missing calls. */
+/* One line on the page, where anything is known (not of imported traces), one for each kind of missing calls, and
+ * one that says why a snapshot was taken. */
 void gw_seen_text(const struct gw_model *model, const struct gw_page *page, unsigned indent);
 
 #endif

@@ -101,7 +101,7 @@ static const char *why_no_calls(const struct gw_model *model)
     for (size_t i = 0; i < model->recordings_count; i++)
         signalled |= model->recordings[i].exit_signal != 0;
     return model->run.windowed ? "No CUDA call was recorded: only what lies in the windows asked for (record --delay, "
-                                 "--duration, --attach-on-signal) is, and there was none in them."
+                                 "--duration, --attach-on-signal, --steps) is, and there was none in them."
            : damaged ? "No CUDA call is in what is left of the trace: a part of it was lost or damaged, so nothing can "
                        "be said of the program. Record again."
            : signalled ? "No CUDA call was seen before a signal ended the program: it had not come so far, or reached "
@@ -416,7 +416,7 @@ static void print_losses(const struct text *text)
                      (unsigned long long)lost, plural(lost), ranges, plural(ranges));
     print_left_out(text, GW_LOSS_OUTSIDE,
                    model->run.excerpted ? "the later steps, and what lies outside of windows that were asked for"
-                                        : "recorded was only what lies in the windows asked for");
+                                        : "recorded was only what lies in the windows or steps asked for");
     uint64_t kept_ns = print_left_out(text, GW_LOSS_LET_GO, "older events were let go, as asked for");
     if (kept_ns < model->run.ring_ns)
         gw_page_item(&text->page, "kept", FACT, "%s of the %s asked for; record with a larger --buffer-size",

@@ -100,7 +100,11 @@ static int fill_run(struct gw_model *model, const char *path, const struct gw_mo
     model->run.environment_json = copy_text(run->environment_json);
     model->run.realtime_offset_ns =
         run->realtime_offset_ns ? run->realtime_offset_ns : inputs[0].records->realtime_offset_ns;
+    model->run.step_mark = copy_text(run->step_mark);
     model->run.ring_ns = run->ring_ns;
+    model->run.slow_step_ns = run->slow_step_ns;
+    model->run.slow_step_median_ns = run->slow_step_median_ns;
+    model->run.slow_step_end_ns = run->slow_step_end_ns;
     model->run.finished = true;
     for (size_t i = 0; i < input_count; i++) {
         model->run.finished = model->run.finished && inputs[i].run->complete;
@@ -182,9 +186,15 @@ end:
 static int find_steps(struct gw_model *model, const struct gw_model_options *options, struct gw_error *error)
 {
     model->link_gbps = options ? options->link_gbps : 0;
-    int status = options && options->step_regex
-                     ? gw_steps_by_name(model, options->step_regex, options->step_every, error)
-                     : gw_steps_by_sequence(model);
+    int status = -EINVAL;
+    if (options && options->step_regex) {
+        status = gw_steps_by_name(model, options->step_regex, options->step_every, error);
+    } else {
+        if (model->run.step_mark) { /* which need not be in what is left of a run */
+            status = gw_steps_by_name(model, model->run.step_mark, 1, error);
+        }
+        status = status == -EINVAL ? gw_steps_by_sequence(model) : status;
+    }
     if (!status) {
         gw_drop_unrecorded_steps(model);
         status = gw_measure_perturbation(model);

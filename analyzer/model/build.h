@@ -15,7 +15,7 @@
 struct gw_model_options {
     struct gw_read_progress progress;
     const char
-        *step_regex; /* a range or kernel whose name matches starts a step; NULL: search the sequence of operations */
+        *step_regex; /* a range or kernel whose name matches starts a step; NULL: what the recorder counted them by, else search the sequence of operations */
     uint32_t step_every; /* with step_regex: only every n-th match starts one; 0 and 1: each */
     double link_gbps;    /* see gw_model.link_gbps */
     uint64_t rank_bytes; /* records to keep of each of several recordings, see recordings.h; 0: the usual */

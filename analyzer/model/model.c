@@ -51,6 +51,7 @@ void gw_model_destroy(struct gw_model *model)
     free(model->run.host);
     free(model->run.device_kind);
     free(model->run.gpu_timing);
+    free(model->run.step_mark);
     free(model->run.versions_json);
     free(model->run.environment_json);
     void *const arrays[] = {

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "shim/api/codes.h"
+#include "shim/api/kernel_name.h"
 
 #define GW_NONE UINT32_MAX
 #define GW_TIME_UNKNOWN UINT64_MAX
@@ -304,10 +305,11 @@ struct gw_clock {
 
 struct gw_run_info {
     char *path;
-    char **command;                         /* NULL-terminated */
-    char **problems;                        /* what went wrong while recording; NULL-terminated or NULL */
-    char *host, *device_kind;               /* "simulated" or "gpu" */
-    char *gpu_timing;                       /* as asked for */
+    char **command;           /* NULL-terminated */
+    char **problems;          /* what went wrong while recording; NULL-terminated or NULL */
+    char *host, *device_kind; /* "simulated" or "gpu" */
+    char *gpu_timing;         /* as asked for */
+    char *step_mark;          /* what steps began with while they were counted during the run; NULL: they were not */
     char *versions_json, *environment_json; /* as in run.json, NULL when unknown */
     int exit_status;
     bool finished;                       /* run.json was completed by the recorder */
@@ -316,8 +318,11 @@ struct gw_run_info {
     uint64_t timed_ns, timing_period_ns; /* period above 0: the GPU's times were taken in the first part of each */
     uint64_t ring_ns;                    /* what a flight recorder was asked to keep, else 0 */
     bool still_running;                  /* a snapshot of a program that ran on */
-    uint64_t begin_ns, end_ns;           /* of the trace */
-    int64_t realtime_offset_ns;          /* CLOCK_REALTIME − CLOCK_MONOTONIC */
+    /* Of a snapshot that was taken for a slow step: how long that and the steps before it lasted, when it ended; else 0
+     */
+    uint64_t slow_step_ns, slow_step_median_ns, slow_step_end_ns;
+    uint64_t begin_ns, end_ns;  /* of the trace */
+    int64_t realtime_offset_ns; /* CLOCK_REALTIME − CLOCK_MONOTONIC */
     uint64_t discarded_events;
     uint32_t unseen;        /* GW_UNSEEN_*; 0 for whole recordings of our own */
     uint32_t ranks;         /* of the job, by its launcher's variables; 0 when there is none */
@@ -406,12 +411,5 @@ double gw_comm_bus_factor(enum gw_comm_kind kind, uint32_t size);
 
 /* Why events are missing, in a word or two for people and JSON: discarded, outside the windows, let go. */
 const char *gw_loss_reason_name(enum gw_loss_reason reason);
-
-/* Demangled kernel name with template and function arguments folded, for people; the caller frees. NULL: no memory. */
-char *gw_kernel_name_short(const char *mangled);
-
-/* Likewise, with the template's own arguments, each without namespaces and arguments of its own, to tell variants of a
- * kernel apart: "at::native::reduce_kernel<512, 1, ReduceOp<>>". */
-char *gw_kernel_name_variant(const char *mangled);
 
 #endif

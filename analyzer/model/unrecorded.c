@@ -197,6 +197,21 @@ static int extend_losses(struct gw_builder *builder)
     return 0;
 }
 
+/* Steps that lead up to those asked for were recorded for the sake of what they left on the device. */
+static void leave_out_lead(struct gw_model *model, const struct gw_run_file *run)
+{
+    for (size_t w = 0; w < run->window_count; w++) {
+        const struct gw_run_window *window = &run->windows[w];
+        for (size_t i = 0; i < model->losses_count && window->steps_ns > window->begin_ns; i++) {
+            struct gw_loss *loss = &model->losses[i];
+            if (loss->reason == GW_LOSS_OUTSIDE && loss->begin_ns < window->begin_ns &&
+                loss->end_ns >= window->begin_ns && loss->end_ns < window->steps_ns) {
+                loss->end_ns = window->steps_ns;
+            }
+        }
+    }
+}
+
 int gw_build_unrecorded(struct gw_builder *builder)
 {
     struct gw_model *model = builder->model;
@@ -213,7 +228,11 @@ int gw_build_unrecorded(struct gw_builder *builder)
     qsort(model->losses, model->losses_count, sizeof(*model->losses), by_begin);
     cut_calls_let_go(model);
     drop_thread_gaps(model);
-    return extend_losses(builder);
+    status = extend_losses(builder);
+    for (size_t i = 0; i < builder->input_count; i++) {
+        leave_out_lead(model, builder->inputs[i].run);
+    }
+    return status;
 }
 
 void gw_drop_unrecorded_steps(struct gw_model *model)

@@ -63,6 +63,7 @@ void gw_run_file_shift(struct gw_run_file *run, const struct gw_clock_shift *shi
     run->end_monotonic_ns = gw_clock_shifted(shift, run->end_monotonic_ns);
     for (size_t i = 0; i < run->window_count; i++) {
         run->windows[i].begin_ns = gw_clock_shifted(shift, run->windows[i].begin_ns);
+        run->windows[i].steps_ns = gw_clock_shifted(shift, run->windows[i].steps_ns);
         run->windows[i].end_ns = gw_clock_shifted(shift, run->windows[i].end_ns);
     }
     run->realtime_offset_ns -= run->realtime_offset_ns ? shift->offset_ns : 0;

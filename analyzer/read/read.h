@@ -24,6 +24,7 @@ struct gw_read_progress {
 /* A time in which events were recorded; end_ns is UINT64_MAX while nothing is known of its end. */
 struct gw_run_window {
     uint64_t begin_ns, end_ns;
+    uint64_t steps_ns; /* the steps asked for began then; what lies before leads up to them; 0: no such */
 };
 
 /* A clock against another, see clock_shift.h. */
@@ -40,6 +41,7 @@ struct gw_run_file {
     char **command;  /* NULL-terminated, never NULL */
     char **problems; /* lines in which the recorder said what went wrong, likewise */
     char *host, *boot_id, *device, *gpu_timing, *trace_path;
+    char *step_mark; /* what steps began with while they were counted during the run, as in gw_model_options */
     char *versions_json, *environment_json;
     int exit_status, exit_signal; /* of the program; the signal is 0 when it exited */
     uint32_t rank, ranks; /* of the recorder among those of its job, by the launcher's variables; 0, 0: no job */
@@ -52,6 +54,9 @@ struct gw_run_file {
     uint64_t trace_bytes;                /* of the trace when it was finished, 0 when unknown */
     uint64_t timed_ns, timing_period_ns; /* period above 0: the GPU's times were taken in the first part of each */
     uint64_t ring_ns;                    /* what a flight recorder was asked to keep, else 0 */
+    /* Of a snapshot that was taken for a slow step: how long that and the steps before it lasted, when it ended; else 0
+     */
+    uint64_t slow_step_ns, slow_step_median_ns, slow_step_end_ns;
     bool windowed; /* only what lies in windows was recorded, apart from events about the program's context */
     struct gw_run_window *windows; /* in order of time */
     size_t window_count;

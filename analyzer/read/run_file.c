@@ -149,8 +149,10 @@ static int copy_windows(struct gw_run_file *run, const json_t *windows)
     {
         json_int_t begin_ns = json_integer_value(json_array_get(window, 0));
         json_int_t end_ns = json_integer_value(json_array_get(window, 1));
-        run->windows[run->window_count++] = (struct gw_run_window){
-            .begin_ns = (uint64_t)begin_ns, .end_ns = end_ns > 0 ? (uint64_t)end_ns : UINT64_MAX};
+        run->windows[run->window_count++] =
+            (struct gw_run_window){.begin_ns = (uint64_t)begin_ns,
+                                   .end_ns = end_ns > 0 ? (uint64_t)end_ns : UINT64_MAX,
+                                   .steps_ns = (uint64_t)json_integer_value(json_array_get(window, 2))};
     }
     return 0;
 }
@@ -165,6 +167,7 @@ static int fill(struct gw_run_file *run, const json_t *root)
     run->boot_id = copy_text(root, "boot_id");
     run->device = copy_text(root, "device");
     run->gpu_timing = copy_text(root, "gpu_timing");
+    run->step_mark = copy_text(root, "step_mark");
     run->versions_json = dump(root, "versions");
     run->environment_json = dump(root, "environment");
     run->complete = json_is_true(json_object_get(root, "complete"));
@@ -185,6 +188,10 @@ static int fill(struct gw_run_file *run, const json_t *root)
     run->timed_ns = number(json_object_get(root, "timing_window"), "on_ns");
     run->timing_period_ns = number(json_object_get(root, "timing_window"), "period_ns");
     run->ring_ns = number(json_object_get(root, "flight_recorder"), "asked_ns");
+    const json_t *slow_step = json_object_get(root, "slow_step");
+    run->slow_step_ns = number(slow_step, "length_ns");
+    run->slow_step_median_ns = number(slow_step, "median_ns");
+    run->slow_step_end_ns = number(slow_step, "end_ns");
     run->discarded_events = number(root, "events_discarded");
     run->trace_bytes = number(root, "trace_bytes");
     const char *trace = json_string_value(json_object_get(root, "trace"));
@@ -358,6 +365,7 @@ void gw_run_file_destroy(struct gw_run_file *run)
     free(run->boot_id);
     free(run->device);
     free(run->gpu_timing);
+    free(run->step_mark);
     free(run->trace_path);
     free(run->versions_json);
     free(run->environment_json);

@@ -9,6 +9,7 @@ struct gw_session_mode {
     uint64_t subbuffer_bytes;
     bool windows;                     /* only what lies in windows is recorded; they are written into run.json */
     bool paused;                      /* the first window is not opened at once */
+    bool steps;                       /* the program says when windows begin and end, and which steps are slow */
     uint64_t rotate_bytes, rotate_ns; /* when a new chunk is begun; 0: not for that reason */
     unsigned keep;                    /* so many chunks are kept beside the current one; 0: all */
     bool ring; /* the buffers hold the last events and are written out only when asked for and at the end */

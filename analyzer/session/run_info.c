@@ -142,12 +142,18 @@ json_t *gw_run_info_create(const struct gw_run_settings *settings)
             json_pack("{s:I, s:f}", "ns", (json_int_t)settings->clock_offset_ns, "ppm", settings->clock_ppm));
     if (settings->windows)
         json_object_set_new(info, "windows", json_array());
+    if (settings->step_mark != NULL)
+        json_object_set_new(info, "step_mark", any_string(settings->step_mark));
+    if (settings->steps != NULL)
+        json_object_set_new(info, "recorded_steps", any_string(settings->steps));
     if (settings->rotate_bytes > 0 || settings->rotate_ns > 0)
         json_object_set_new(info, "rotation",
                             json_pack("{s:I, s:I, s:i}", "bytes", (json_int_t)settings->rotate_bytes, "ns",
                                       (json_int_t)settings->rotate_ns, "keep", (int)settings->keep));
     if (settings->ring_ns > 0)
         json_object_set_new(info, "flight_recorder", json_pack("{s:I}", "asked_ns", (json_int_t)settings->ring_ns));
+    if (settings->slow_factor > 0)
+        json_object_set_new(json_object_get(info, "flight_recorder"), "slow_factor", json_real(settings->slow_factor));
     if (settings->job != NULL)
         json_object_set_new(info, "job",
                             json_pack("{s:s, s:i, s:i}", "id", settings->job->id, "rank", (int)settings->job->rank,

@@ -23,7 +23,10 @@ struct gw_run_settings {
     bool windows;                     /* only what lies in windows is recorded */
     uint64_t rotate_bytes, rotate_ns; /* as in struct gw_session_mode */
     unsigned keep;
-    int64_t ring_ns; /* above 0: only about the last of it is kept */
+    int64_t ring_ns;       /* above 0: only about the last of it is kept */
+    const char *step_mark; /* what a step begins with; NULL: steps are not counted while the program runs */
+    const char *steps;     /* FIRST..LAST: only these are recorded; NULL: all */
+    double slow_factor;    /* above 0: a step that lasts so many times the median is a reason for a snapshot */
 };
 
 /* {"monotonic_ns", "realtime_ns"}: the pair read closest together of ten. The caller owns it; NULL without memory. */

@@ -6,6 +6,7 @@
 #include <wchar.h>
 
 #include "shim/tracer/events.h"
+#include "shim/tracer/steps.h"
 #include "shim/tracer/tracer.h"
 
 #pragma GCC poison malloc calloc realloc free printf fprintf snprintf puts abort exit
@@ -96,19 +97,30 @@ static void emit(enum gw_nvtx_kind kind, uint64_t domain, uint32_t range, const 
         level = (*open)++;
     else if (kind == GW_NVTX_POP && *open > 0)
         level = --(*open);
-    if (domain >= LEVELS - 1)
-        level = GW_NVTX_LEVEL_UNKNOWN;
-    if (!lttng_ust_tracepoint_enabled(gpuwitness, nvtx)) {
+    bool registered = a->message_type == GW_NVTX_MESSAGE_REGISTERED;
+    uint32_t string = registered ? (uint32_t)(uintptr_t)a->message : 0;
+    bool wanted = lttng_ust_tracepoint_enabled(gpuwitness, nvtx);
+    if (!wanted && !gw_steps_counted) {
         leave(&guard);
         return;
     }
-    bool registered = a->message_type == GW_NVTX_MESSAGE_REGISTERED;
     if (a->message_type == GW_NVTX_MESSAGE_ASCII && a->message)
         text = a->message;
     else if (a->message_type == GW_NVTX_MESSAGE_WIDE)
         text = narrow(a->message, buffer);
+    if (gw_steps_counted && (kind == GW_NVTX_POP || kind == GW_NVTX_END))
+        gw_steps_range_ends(guard.thread, kind, domain, kind == GW_NVTX_POP ? level : range);
+    else if (gw_steps_counted)
+        gw_steps_range_begins(guard.thread, kind, domain, kind == GW_NVTX_PUSH ? level : range, string,
+                              registered ? NULL : text);
+    if (!wanted || (gw_steps_counted && gw_steps_are_off())) {
+        leave(&guard);
+        return;
+    }
+    if (domain >= LEVELS - 1)
+        level = GW_NVTX_LEVEL_UNKNOWN;
     lttng_ust_tracepoint(gpuwitness, nvtx, where(guard.thread), GW_NVTX_WHAT(kind, level, a->payload_type, domain),
-                         GW_NVTX_ID(range, registered ? (uint32_t)(uintptr_t)a->message : 0),
+                         GW_NVTX_ID(range, string),
                          GW_NVTX_TAG(a->color_type == GW_NVTX_COLOR_ARGB ? a->color : 0, a->category), a->payload,
                          text);
     leave(&guard);
@@ -256,6 +268,8 @@ static uint64_t domain_register_string_a(uint64_t domain, const char *text)
 {
     uint32_t string = next_number(&last_string);
 
+    if (gw_steps_counted)
+        gw_steps_string(string, text);
     emit_name(GW_NVTX_NAME_STRING, domain, string, text);
     return string;
 }

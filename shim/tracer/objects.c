@@ -7,6 +7,7 @@
 #include "shim/timing/timing.h"
 #include "shim/tracer/driver.h"
 #include "shim/tracer/events.h"
+#include "shim/tracer/steps.h"
 
 #define CONTEXTS_MAX 64
 #define STREAMS_MAX 4096
@@ -333,8 +334,11 @@ void gw_contexts_ended(unsigned function, uint64_t argument, int32_t result)
 
 static void emit_name(uint64_t function, const char *name)
 {
-    if (function && name)
-        lttng_ust_tracepoint(gpuwitness, function, gw_tracer.pid, function, name);
+    if (!function || !name)
+        return;
+    lttng_ust_tracepoint(gpuwitness, function, gw_tracer.pid, function, name);
+    if (gw_steps_counted)
+        gw_steps_kernel_named(function, name);
 }
 
 void gw_functions_named(enum gw_action action, const uint64_t *words)

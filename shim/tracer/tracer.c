@@ -14,6 +14,7 @@
 #include "shim/tracer/events.h"
 #include "shim/tracer/nvtx.h"
 #include "shim/tracer/objects.h"
+#include "shim/tracer/steps.h"
 
 struct gw_tracer gw_tracer;
 
@@ -150,7 +151,8 @@ bool gw_call_begin(struct gw_thread *thread, struct gw_call *call, unsigned func
         return false;
     thread->busy = 1;
     saved_errno = errno;
-    uint64_t measured_at_ns = is_measured(thread) ? gw_now_ns() : 0;
+    call->unwritten = __builtin_expect(gw_steps_counted, 0) && gw_steps_are_off();
+    uint64_t measured_at_ns = is_measured(thread) && !call->unwritten ? gw_now_ns() : 0;
     // The thread may be cancelled in the program's call, not in what the tool does round it.
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     if (__builtin_expect(thread->generation != gw_tracer.generation, 0) && !enter(thread)) {
@@ -181,12 +183,12 @@ bool gw_call_begin(struct gw_thread *thread, struct gw_call *call, unsigned func
     uint64_t now = gw_now_ns();
 
     if (call->depth == 1) {
-        if (now - thread->last_begin_ns > gw_tracer.gap_threshold_ns)
+        if (now - thread->last_begin_ns > gw_tracer.gap_threshold_ns && !call->unwritten)
             gw_thread_gap(thread, now);
         else if (now - thread->cpu_at_ns > CPU_READING_MAX_AGE_NS)
             gw_thread_read_cpu(thread, now);
         thread->last_begin_ns = now;
-        if (info->blocks) {
+        if (info->blocks && !call->unwritten) {
             call->flags |= GW_SITE_HAS_BEGIN;
             lttng_ust_tracepoint(gpuwitness, call_begin, thread->call,
                                  GW_SITE(gw_tracer.pid, function, 1, call->flags));
@@ -278,7 +280,8 @@ void gw_call_end(struct gw_thread *thread, struct gw_call *call, const uint64_t 
     bool early = timed && info->form->kind == GW_KIND_COPY;
     if (early)
         gw_tracer.timing->after(call->op, thread, call, result);
-    gw_write_call(thread, call, words, result);
+    if (__builtin_expect(!call->unwritten, 1))
+        gw_write_call(thread, call, words, result);
     if (timed && !early)
         gw_tracer.timing->after(call->op, thread, call, result);
 
@@ -306,6 +309,7 @@ void gw_call_end_early(struct gw_thread *thread, struct gw_call *call, const uin
     bool entered = true;
 
     thread->busy = 1;
+    call->unwritten = gw_steps_counted && gw_steps_are_off();
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     if (thread->generation != gw_tracer.generation)
         entered = enter(thread);
@@ -325,7 +329,34 @@ void gw_call_end_early(struct gw_thread *thread, struct gw_call *call, const uin
         thread->depth--;
 }
 
+enum { WATCHED = 1, MAY_BE_MARK = 2 };
 static uint8_t watched[GW_FUNCTION_COUNT];
+
+// The same while steps are counted, which does not end where nothing is recorded.
+static bool begin_by_steps(struct gw_thread *thread, struct gw_call *call, unsigned function, const uint64_t *words)
+{
+    const struct gw_info *info = &gw_tracer.info[function];
+
+    if (thread->busy)
+        return false;
+    gw_steps_before(thread, info, words);
+    if (watched[function] != WATCHED && gw_steps_are_off())
+        return false;
+    if (!gw_call_begin(thread, call, function, words))
+        return false;
+    gw_steps_begun(info, call);
+    return true;
+}
+
+static void end_by_steps(struct gw_thread *thread, struct gw_call *call, const uint64_t *words, int32_t result)
+{
+    int saved_errno = errno;
+
+    gw_call_end(thread, call, words, result);
+    gw_steps_ended();
+    errno = saved_errno;
+}
+
 static struct gw_sink sink = {.watched = watched,
                               .begin = gw_call_begin,
                               .end = gw_call_end,
@@ -337,7 +368,9 @@ static struct gw_sink sink = {.watched = watched,
 void gw_tracer_record_as_told(void)
 {
     // The session turns all events of the provider on and off together: one of them speaks for all.
-    __atomic_store_n(&sink.recording, &lttng_ust_tracepoint_gpuwitness___call.state, __ATOMIC_RELAXED);
+    const int *steps = gw_steps_switch();
+
+    __atomic_store_n(&sink.recording, steps ? steps : &lttng_ust_tracepoint_gpuwitness___call.state, __ATOMIC_RELAXED);
 }
 
 void gw_tracer_record_first_call(void)
@@ -372,13 +405,27 @@ static void fill_info(void)
         for (unsigned id = gw_function_first(actions[i].base);
              id < GW_FUNCTION_COUNT && strcmp(gw_function_row(id)->base, actions[i].base) == 0; id++) {
             gw_tracer.info[id].action = (uint8_t)actions[i].action;
-            watched[id] = 1;
+            watched[id] = WATCHED;
         }
     for (unsigned id = 0; id < GW_FUNCTION_COUNT; id++)
         if (gw_function_row(id)->api == GW_API_CUPTI) { // only functions that claim it have rows
             gw_tracer.info[id].action = GW_ACTION_CUPTI_CLAIM;
-            watched[id] = 1;
+            watched[id] = WATCHED;
         }
+}
+
+static void count_steps(void)
+{
+    if (!gw_steps_init())
+        return;
+    sink.begin = begin_by_steps;
+    sink.end = end_by_steps;
+    for (unsigned id = 0; id < GW_FUNCTION_COUNT; id++) {
+        const struct gw_info *info = &gw_tracer.info[id];
+
+        if (!watched[id] && info->is_driver && info->form && info->form->kind == GW_KIND_LAUNCH)
+            watched[id] = MAY_BE_MARK;
+    }
 }
 
 __attribute__((visibility("default"))) const struct gw_sink *gw_tracer_start(const struct gw_host *host);
@@ -407,6 +454,7 @@ const struct gw_sink *gw_tracer_start(const struct gw_host *host)
     else if (!timing || strcmp(timing, "off") != 0)
         gw_tracer.timing = gw_timing_cupti_start(timing && strcmp(timing, "cupti") == 0);
     fill_info();
+    count_steps();
     gw_fork_init();
     lttng_ust_init_thread();
     gw_tracer_record_as_told();

@@ -1,8 +1,8 @@
 /*
  * gw-bench-calls: what a traced launch costs the program. Runs `launches`, which calls a driver that does nothing,
- * bare, preloaded but not recorded, and recorded (GPU timing and hashes off), and `bare`, which writes three-field
- * tracepoints into the same kind of recording; and the same with launches of 5 us. Prints nanoseconds a call and the
- * ratios; fails when a run fails, never for its time.
+ * bare, preloaded but not recorded, before the steps to record, and recorded (GPU timing and hashes off), and `bare`,
+ * which writes three-field tracepoints into the same kind of recording; and the same with launches of 5 us. Prints
+ * nanoseconds a call and the ratios; fails when a run fails, never for its time.
  */
 #include <libgen.h>
 #include <stdio.h>
@@ -45,6 +45,9 @@ int main(void)
     double idle = measure("cd %s && LD_LIBRARY_PATH=bench LTTNG_HOME=/nonexistent "
                           "LD_PRELOAD=%s/../lib/libgpuwitness-shim.so ./gw-bench-launches # %s",
                           "");
+    double waiting = measure("cd %s && LD_LIBRARY_PATH=bench %s/gpuwitness record -q --gpu-timing=off --step=^step$ "
+                             "--steps=1000..1001 -o %s/waiting -- ./gw-bench-launches",
+                             scratch);
     double traced = measure("cd %s && LD_LIBRARY_PATH=bench %s/gpuwitness record -q --gpu-timing=off -o %s/calls -- "
                             "./gw-bench-launches",
                             scratch);
@@ -56,15 +59,17 @@ int main(void)
                               "--gpu-timing=off -o %s/real -- ./gw-bench-launches",
                               scratch);
 
-    if (untraced < 0 || idle < 0 || traced < 0 || bare < 0 || real < 0 || recorded < 0) {
+    if (untraced < 0 || idle < 0 || waiting < 0 || traced < 0 || bare < 0 || real < 0 || recorded < 0) {
         fprintf(stderr,
-                "gw-bench-calls: a run failed (untraced %.0f, not recording %.0f, recorded %.0f, bare %.0f; of 5 us: "
+                "gw-bench-calls: a run failed (untraced %.0f, not recording %.0f, before the steps %.0f, recorded "
+                "%.0f, bare %.0f; of 5 us: "
                 "untraced %.0f, recorded %.0f)\n",
-                untraced, idle, traced, bare, real, recorded);
+                untraced, idle, waiting, traced, bare, real, recorded);
         goto end;
     }
     printf("untraced launch             %7.1f ns\n", untraced);
     printf("preloaded, not recording    %7.1f ns  (+%.1f; goal +15)\n", idle, idle - untraced);
+    printf("before the steps to record  %7.1f ns  (+%.1f; goal +15)\n", waiting, waiting - untraced);
     printf("bare three-field tracepoint %7.1f ns\n", bare);
     printf("recorded launch             %7.1f ns  (+%.1f; goal +200), %.2f tracepoints (goal 2.2)\n", traced,
            traced - untraced, (traced - untraced) / bare);

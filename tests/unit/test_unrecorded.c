@@ -6,7 +6,7 @@ static void test_windows(void **state)
 {
     (void)state;
     struct trace trace;
-    struct gw_run_window windows[] = {{100, 200}, {300, 400}};
+    struct gw_run_window windows[] = {{100, 200, 0}, {300, 400, 0}};
     const uint64_t inside[GW_ARGS_thread_gap] = {[GW_ARG_thread_gap_end] = 130},
                    across[GW_ARGS_thread_gap] = {[GW_ARG_thread_gap_end] = 310};
     begin_trace(&trace);
@@ -50,7 +50,7 @@ static void test_last_window_open(void **state)
 {
     (void)state;
     struct trace trace;
-    struct gw_run_window windows[] = {{100, 501}};
+    struct gw_run_window windows[] = {{100, 501, 0}};
     begin_trace(&trace);
     trace.run.windowed = true;
     trace.run.windows = windows;
@@ -68,7 +68,7 @@ static void test_steps_outside_windows(void **state)
 {
     (void)state;
     struct trace trace;
-    struct gw_run_window windows[] = {{0, 4500}, {6500, 100000}};
+    struct gw_run_window windows[] = {{0, 4500, 0}, {6500, 100000, 0}};
     begin_trace(&trace);
     trace.run.windowed = true;
     trace.run.windows = windows;

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ struct gw_control {
     const char *run;
     const struct gw_session_mode *mode;
     struct gw_tracing *tracing;
+    int steps_socket; /* -1: none */
     json_t *windows;  /* [begin, end] each; the last one's end is null while it is open */
     json_t *problems; /* array of strings */
     bool recording;
@@ -85,8 +87,8 @@ static void record(struct gw_control *control, bool on)
     write_windows(control);
 }
 
-/* Fills RUN/snapshot-N, a run by itself. Returns 0 or -errno. */
-static int make_snapshot(struct gw_control *control, const char *path)
+/* Fills RUN/snapshot-N, a run by itself; slow_step: why, NULL when somebody asked. Returns 0 or -errno. */
+static int make_snapshot(struct gw_control *control, const char *path, json_t *slow_step)
 {
     char trace[PATH_MAX], from[PATH_MAX], to[PATH_MAX];
     json_t *info = NULL;
@@ -104,19 +106,21 @@ static int make_snapshot(struct gw_control *control, const char *path)
         json_object_set_new(info, "end", gw_run_info_clocks());
         json_object_set_new(info, "exit", json_pack("{s:s}", "how", "running"));
         json_object_set_new(info, "trace_bytes", json_integer((json_int_t)gw_tree_bytes(trace)));
+        if (slow_step != NULL)
+            json_object_set(info, "slow_step", slow_step);
         result = gw_run_info_write(path, info);
     }
     json_decref(info);
     return result;
 }
 
-static void snapshot(struct gw_control *control)
+static void snapshot(struct gw_control *control, json_t *slow_step)
 {
     char path[PATH_MAX], problem[PATH_MAX + 64];
     if (!control->mode->ring ||
         snprintf(path, sizeof(path), "%s/snapshot-%d", control->run, ++control->snapshots) >= (int)sizeof(path))
         return;
-    int result = make_snapshot(control, path);
+    int result = make_snapshot(control, path, slow_step);
     if (result == 0)
         return;
     snprintf(problem, sizeof(problem), "%s could not be written: %s", path, strerror(-result));
@@ -156,7 +160,8 @@ static void rotate(struct gw_control *control)
         json_pack("{s:i, s:I}", "chunks", (int)control->chunks_removed, "bytes", (json_int_t)control->bytes_removed));
 }
 
-struct gw_control *gw_control_create(const char *run, const struct gw_session_mode *mode, struct gw_tracing *tracing)
+struct gw_control *gw_control_create(const char *run, const struct gw_session_mode *mode, struct gw_tracing *tracing,
+                                     int steps_socket)
 {
     struct gw_control *control = calloc(1, sizeof(*control));
     if (control == NULL)
@@ -164,10 +169,11 @@ struct gw_control *gw_control_create(const char *run, const struct gw_session_mo
     *control = (struct gw_control){.run = run,
                                    .mode = mode,
                                    .tracing = tracing,
+                                   .steps_socket = steps_socket,
                                    .windows = json_array(),
                                    .problems = json_array(),
                                    .chunk_since_ns = now_ns()};
-    if (mode->windows && !mode->paused)
+    if (mode->windows && !mode->paused && !mode->steps)
         open_window(control);
     if (mode->windows && mode->paused && gw_tracing_record(tracing, false) != 0) {
         gw_control_destroy(control);
@@ -182,7 +188,66 @@ static void obey(struct gw_control *control, const json_t *message)
     if (json_is_boolean(on))
         record(control, json_is_true(on));
     if (json_is_true(json_object_get(message, "snapshot")))
-        snapshot(control);
+        snapshot(control, NULL);
+}
+
+/*
+ * A process of the program records the steps asked for, or has done so. Where several do at once, a window is what all
+ * of them recorded. steps_ns: the first of the steps began then; what lies before in the window leads up to it. Times
+ * are 0 where the message has none.
+ */
+static void take_window(struct gw_control *control, json_int_t begin_ns, json_int_t steps_ns, json_int_t end_ns)
+{
+    json_t *last = json_array_get(control->windows, json_array_size(control->windows) - 1);
+    bool open = last != NULL && json_is_null(json_array_get(last, 1));
+    if (begin_ns > 0 && !open)
+        json_array_append_new(control->windows, json_pack("[I, n, I]", begin_ns, begin_ns));
+    else if (begin_ns > json_integer_value(json_array_get(last, 0)))
+        json_array_set_new(last, 0, json_integer(begin_ns));
+    if (open && steps_ns > json_integer_value(json_array_get(last, 2)))
+        json_array_set_new(last, 2, json_integer(steps_ns));
+    if (end_ns > 0 && open)
+        json_array_set_new(last, 1, json_integer(end_ns));
+    last = json_array_get(control->windows, json_array_size(control->windows) - 1);
+    control->recording = last != NULL && json_is_null(json_array_get(last, 1));
+    write_windows(control);
+}
+
+/* Whatever else somebody sends is left alone. */
+static void obey_program(struct gw_control *control, json_t *message)
+{
+    json_int_t begin_ns = json_integer_value(json_object_get(message, "window_begin_ns"));
+    json_int_t end_ns = json_integer_value(json_object_get(message, "window_end_ns"));
+    json_int_t steps_ns = json_integer_value(json_object_get(message, "steps_begin_ns"));
+    if (control->mode->windows && (begin_ns > 0 || steps_ns > 0 || end_ns > 0))
+        take_window(control, begin_ns, steps_ns, end_ns);
+    if (json_is_integer(json_object_get(message, "slow_step")))
+        snapshot(control, message);
+}
+
+static void hear_program(struct gw_control *control)
+{
+    int result;
+    do {
+        json_t *message = NULL;
+        result = gw_message_receive(control->steps_socket, 0, &message);
+        if (result == 0)
+            obey_program(control, message);
+        json_decref(message);
+    } while (result == 0 || result == -EPROTO);
+}
+
+/* Waits at most `timeout_ms` for a message of the recorder; meanwhile does what the program says. */
+static int next_message(struct gw_control *control, int socket, int timeout_ms, json_t **ret_message)
+{
+    struct pollfd readable[] = {{.fd = socket, .events = POLLIN}, {.fd = control->steps_socket, .events = POLLIN}};
+    if (control->steps_socket < 0)
+        return gw_message_receive(socket, timeout_ms, ret_message);
+    while (poll(readable, 2, timeout_ms) < 0 && errno == EINTR)
+        ;
+    /* First: what the program said before it ended. */
+    hear_program(control);
+    return gw_message_receive(socket, 0, ret_message);
 }
 
 void gw_control_run(struct gw_control *control, int socket, json_t **ret_end)
@@ -190,7 +255,7 @@ void gw_control_run(struct gw_control *control, int socket, json_t **ret_end)
     bool rotates = control->mode->rotate_bytes > 0 || control->mode->rotate_ns > 0;
     for (;;) {
         json_t *message = NULL;
-        int result = gw_message_receive(socket, rotates ? ROTATION_CHECK_MS : -1, &message);
+        int result = next_message(control, socket, rotates ? ROTATION_CHECK_MS : -1, &message);
         if (result != -ETIMEDOUT && (result != 0 || json_object_get(message, "end") != NULL)) {
             *ret_end = message;
             return;

@@ -11,14 +11,15 @@
 struct gw_control;
 
 /*
- * Opens the first window or pauses, as the mode says; all three are borrowed. The recording must be on. Returns NULL
- * when that failed.
+ * Opens the first window or pauses, as the mode says; `run`, `mode` and `tracing` are borrowed. The recording must be
+ * on. steps_socket: of gw_steps_listen, -1 without. Returns NULL when that failed.
  */
-struct gw_control *gw_control_create(const char *run, const struct gw_session_mode *mode, struct gw_tracing *tracing);
+struct gw_control *gw_control_create(const char *run, const struct gw_session_mode *mode, struct gw_tracing *tracing,
+                                     int steps_socket);
 
 /*
- * Does what the messages on `socket` ask for, until one says "end" or the other side is gone; *ret_end is that message,
- * NULL in the second case. The caller owns it.
+ * Does what the messages on `socket` and the program ask for, until one says "end" or the other side is gone; *ret_end
+ * is that message, NULL in the second case. The caller owns it.
  */
 void gw_control_run(struct gw_control *control, int socket, json_t **ret_end);
 

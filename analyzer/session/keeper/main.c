@@ -14,6 +14,7 @@
 #include "analyzer/session/buffers.h"
 #include "analyzer/session/keeper/control.h"
 #include "analyzer/session/keeper/daemons.h"
+#include "analyzer/session/keeper/steps.h"
 #include "analyzer/session/keeper/tracing.h"
 #include "analyzer/session/messages.h"
 #include "analyzer/session/recover.h"
@@ -111,8 +112,13 @@ static int begin(struct recording *recording, char *ret_error, size_t error_size
         snprintf(ret_error, error_size, "the buffers in %s cannot be given second names", recording->buffers);
         return -EIO;
     }
+    int steps_socket = mode->steps ? gw_steps_listen(recording->home) : -1;
+    if (mode->steps && steps_socket < 0) {
+        snprintf(ret_error, error_size, "no socket could be made in %s: %s", recording->home, strerror(-steps_socket));
+        return steps_socket;
+    }
     /* Only now: the buffers are made for channels that are on. */
-    recording->control = gw_control_create(recording->run, mode, recording->tracing);
+    recording->control = gw_control_create(recording->run, mode, recording->tracing, steps_socket);
     if (recording->control == NULL) {
         snprintf(ret_error, error_size, "the recording could not be paused before the program's start");
         return -EIO;

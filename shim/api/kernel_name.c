@@ -1,8 +1,8 @@
+#include "shim/api/kernel_name.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "analyzer/model/model.h"
 
 /* Of the C++ ABI (libstdc++): returns a malloc'd string, or NULL with *status set. */
 char *__cxa_demangle(const char *mangled, char *buffer, size_t *length, int *status);
