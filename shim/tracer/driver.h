@@ -36,6 +36,8 @@ typedef uint64_t gw_handle;
     F(cuPointerGetAttribute, (void *value, int attribute, gw_handle pointer))                                          \
     F(cuMemHostGetFlags, (unsigned *flags, gw_handle pointer))                                                         \
     F(cuGraphGetNodes, (gw_handle graph, gw_handle * nodes, size_t * count))                                           \
+    F(cuGraphNodeGetType, (gw_handle node, int *type))                                                                 \
+    F(cuGraphChildGraphNodeGetGraph, (gw_handle node, gw_handle * graph))                                              \
     F(cuFuncGetName, (const char **name, gw_handle function))                                                          \
     F(cuKernelGetName, (const char **name, gw_handle kernel))
 

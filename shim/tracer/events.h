@@ -96,7 +96,8 @@ LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, module,
                                                    lttng_ust_field_integer(uint64_t, bytes, bytes)
                                                        lttng_ust_field_integer(uint64_t, hash, hash)))
 
-/* Graphs: capture, instantiate, update, upload, launch, destroy. nodes is 0 where it is not known. */
+/* Graphs: capture, instantiate, update, upload, launch, destroy. nodes: with those of child graphs, a conditional node
+ * counting as one whatever its bodies hold; 0 where it is not known. */
 LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, graph,
                            LTTNG_UST_TP_ARGS(uint64_t, begin, uint64_t, call, uint64_t, site, int32_t, result, uint64_t,
                                              graph, uint64_t, exec, uint64_t, stream, uint32_t, nodes),

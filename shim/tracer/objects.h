@@ -36,6 +36,9 @@ void gw_device_opened(int device); // by retaining its primary context, used or 
 void gw_context_created(uint64_t handle);
 // After a call that may have ended contexts: forgets those that are gone.
 void gw_contexts_ended(unsigned function, uint64_t argument, int32_t result);
+// Nodes of a graph that is sure to exist, with those of its child graphs; a conditional node is one, because a driver
+// tells its bodies only to who adds it. 0 where the driver does not say.
+uint32_t gw_graph_nodes(uint64_t graph);
 // After a look-up of functions: emits their names.
 void gw_functions_named(enum gw_action action, const uint64_t *words);
 // The handle as it stands in events, also when the stream is not known.

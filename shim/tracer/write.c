@@ -113,16 +113,15 @@ static void write_module(const struct writing *w)
 static void write_graph(const struct writing *w)
 {
     const struct gw_form *form = w->info->form;
-    const struct gw_driver *driver = gw_driver();
     uint64_t graph = gw_form_value(form, w->words, 0, w->result == 0);
     uint64_t stream = form->stream == GW_WORD_NONE ? 0 : stream_of(w);
-    size_t nodes = 0;
+    uint32_t nodes = 0;
 
     // Only a graph that was made or instantiated just now is looked into: another one may be gone.
-    if (w->result == 0 && form->out && graph && driver && driver->cuGraphGetNodes)
-        driver->cuGraphGetNodes(graph, NULL, &nodes);
+    if (w->result == 0 && form->out && graph)
+        nodes = gw_graph_nodes(graph);
     lttng_ust_tracepoint(gpuwitness, graph, w->begin_ns, w->id, w->site, w->result, graph,
-                         gw_form_value(form, w->words, 1, w->result == 0), stream, (uint32_t)nodes);
+                         gw_form_value(form, w->words, 1, w->result == 0), stream, nodes);
 }
 
 static void write_comm(const struct writing *w)

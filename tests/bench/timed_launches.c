@@ -1,8 +1,8 @@
-// timed-launches [short|memory|activity|callback|external]: launches kernels on the simulated GPU as fast as it can, a
-// round being waited for, and prints nanoseconds a launch. activity, callback, external: it uses CUPTI itself, to
-// compare two ways from a record to its call: a callback at the call's entry, or an external correlation id round the
-// call. short: fewer launches. memory: five million, and prints the process's memory in kB after each million. Run by
-// timing.sh.
+// timed-launches [short|memory [MILLIONS]|activity|callback|external]: launches kernels on the simulated GPU as fast as
+// it can, a round being waited for, and prints nanoseconds a launch. activity, callback, external: it uses CUPTI
+// itself, to compare two ways from a record to its call: a callback at the call's entry, or an external correlation id
+// round the call. short: fewer launches. memory: five million or as many as said, and prints the process's memory in kB
+// after each million. Run by timing.sh.
 #include <cupti.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -90,9 +90,9 @@ static unsigned long resident_kb(void)
 }
 
 // Returns 0, or what a call of CUDA returned.
-static CUresult watch_memory(CUfunction function)
+static CUresult watch_memory(CUfunction function, unsigned millions)
 {
-    const unsigned millions = 5, calls = 1000000, together = 5000;
+    const unsigned calls = 1000000, together = 5000;
 
     for (unsigned million = 0; million < millions; million++) {
         for (unsigned i = 0; i < calls; i++) {
@@ -103,6 +103,7 @@ static CUresult watch_memory(CUfunction function)
                 return error;
         }
         printf("%lu ", resident_kb());
+        fflush(stdout);
     }
     puts("");
     return CUDA_SUCCESS;
@@ -124,7 +125,7 @@ int main(int argc, char **argv)
         cuModuleLoadData(&module, image) || cuModuleGetFunction(&function, module, "empty"))
         return 1;
     if (argc > 1 && strcmp(argv[1], "memory") == 0)
-        return watch_memory(function) != CUDA_SUCCESS;
+        return watch_memory(function, argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 5) != CUDA_SUCCESS;
     if (argc > 1 && !is_short && start(argv[1]))
         return 1;
     for (unsigned round = 0; round < rounds; round++) {

@@ -94,7 +94,9 @@ void work_clear(struct work *work)
 {
     if (work->type == CU_GRAPH_NODE_TYPE_GRAPH && work->child)
         graph_delete(work->child);
-    work->child = NULL;
+    else if (work->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+        conditional_clear(&work->conditional);
+    *work = (struct work){.type = work->type};
 }
 
 static void node_delete(struct CUgraphNode_st *node)
@@ -114,6 +116,7 @@ void graph_delete(struct CUgraph_st *graph)
     for (size_t i = 0; i < graph->object_count; i++)
         user_object_release(graph->objects[i], 1);
     free(graph->objects);
+    conditional_forget(graph);
     object_free(graph, sizeof *graph);
 }
 
@@ -154,6 +157,8 @@ CUresult graph_add(struct CUgraph_st *graph, const struct work *work, struct CUg
         if (!IS(before[i], MAGIC_NODE) || before[i]->graph != graph)
             return CUDA_ERROR_INVALID_VALUE;
     }
+    if (graph->is_body && !conditional_allows(owned.type))
+        return CUDA_ERROR_INVALID_VALUE;
     if (owned.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC && !owned.alloc.dptr) {
         const CUresult result = allocate_for_node(graph, &owned);
         if (result)
@@ -220,6 +225,8 @@ struct CUgraph_st *graph_clone(const struct CUgraph_st *graph)
         struct CUgraphNode_st *copy;
         if (work.type == CU_GRAPH_NODE_TYPE_GRAPH)
             work.child = graph_clone(work.child);
+        else if (work.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+            work.conditional = conditional_clone(&work.conditional);
         if (graph_add(clone, &work, NULL, 0, &copy))
             abort(); // it was valid in `graph`
         if (work.type == CU_GRAPH_NODE_TYPE_GRAPH)

@@ -28,6 +28,7 @@ struct CUgraph_st {
     struct node_set nodes; // in the order they were added
     struct graph_memory *memory;
     bool is_child;                     // owned by a node
+    bool is_body;                      // of a conditional node: takes some kinds of nodes only
     const struct CUgraph_st *original; // of a clone
     struct CUuserObject_st **objects;
     size_t object_count;
@@ -74,6 +75,16 @@ void work_clear(struct work *work);
 // Work as the parameter structs of nodes give it; checked.
 CUresult work_from_kernel_params(struct work *work, const CUDA_KERNEL_NODE_PARAMS *given);
 CUresult work_from_node_params(struct work *work, const CUgraphNodeParams *given);
+
+// A conditional node's work with empty bodies; that of a copy of the node, with copies of them; which of them
+// runs, NULL for none; whether a body may have such a node. conditional_forget: the graph's handles are void from now
+// on.
+CUresult work_from_conditional(struct work *work, const CUDA_CONDITIONAL_NODE_PARAMS *given);
+struct conditional_work conditional_clone(const struct conditional_work *conditional);
+void conditional_clear(struct conditional_work *conditional);
+const struct CUgraph_st *conditional_chosen(const struct conditional_work *conditional);
+bool conditional_allows(CUgraphNodeType type);
+void conditional_forget(const struct CUgraph_st *graph);
 
 // The graph a launch of `exec` amounts to.
 struct CUgraph_st *exec_to_graph(const struct CUgraphExec_st *exec);

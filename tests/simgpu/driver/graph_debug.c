@@ -24,6 +24,8 @@ static const char *type_name(CUgraphNodeType type)
         return "MEM_ALLOC";
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
         return "MEM_FREE";
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+        return "CONDITIONAL";
     default:
         return "EMPTY";
     }
@@ -40,6 +42,8 @@ static void print_nodes(FILE *file, const struct CUgraph_st *graph)
                     (unsigned long long)node->after.nodes[j]->id);
         if (node->work.type == CU_GRAPH_NODE_TYPE_GRAPH)
             print_nodes(file, node->work.child);
+        for (unsigned j = 0; node->work.type == CU_GRAPH_NODE_TYPE_CONDITIONAL && j < node->work.conditional.size; j++)
+            print_nodes(file, node->work.conditional.bodies[j]);
     }
 }
 

@@ -40,8 +40,9 @@ static unsigned exec_add(struct CUgraphExec_st *exec, const struct CUgraphNode_s
     return exec->count++;
 }
 
-// Adds the nodes of `graph`, its roots after `outer`. Child graphs are laid out in place, with an empty node at their
-// end. Fails on a cycle, with the graph's first node in *ret_bad.
+// Adds the nodes of `graph`, its roots after `outer`. Child graphs, and of a conditional node's bodies the one that
+// runs, are laid out in place, with an empty node at their end. Fails on a cycle, with the graph's first node in
+// *ret_bad.
 static CUresult flatten(struct CUgraphExec_st *exec, const struct CUgraph_st *graph, const struct index_set *outer,
                         struct index_set *ret_leaves, CUgraphNode *ret_bad)
 {
@@ -62,8 +63,12 @@ static CUresult flatten(struct CUgraphExec_st *exec, const struct CUgraph_st *gr
             index_set_add(&before, place[node->before.nodes[j]->index]);
         for (unsigned j = 0; !node->before.count && j < outer->count; j++)
             index_set_add(&before, outer->at[j]);
-        if (node->work.type == CU_GRAPH_NODE_TYPE_GRAPH) {
-            result = flatten(exec, node->work.child, &before, &leaves, ret_bad);
+        const bool is_conditional = node->work.type == CU_GRAPH_NODE_TYPE_CONDITIONAL;
+        if (node->work.type == CU_GRAPH_NODE_TYPE_GRAPH || is_conditional) {
+            const struct CUgraph_st *inner =
+                is_conditional ? conditional_chosen(&node->work.conditional) : node->work.child;
+            if (inner)
+                result = flatten(exec, inner, &before, &leaves, ret_bad);
             place[node->index] = exec_add(exec, node, &empty, leaves.count ? &leaves : &before);
         } else {
             place[node->index] = exec_add(exec, node, &node->work, &before);

@@ -275,9 +275,16 @@ static CUresult add_any(CUgraphNode *node, CUgraph graph, const CUgraphNode *bef
                         CUgraphNodeParams *given)
 {
     struct work work = {0};
-    const CUresult result = add(node, graph, before, count, &work, work_from_node_params(&work, given));
+    CUresult result = CUDA_SUCCESS;
+    if (given && given->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+        result = work_from_conditional(&work, &given->conditional);
+    else
+        result = work_from_node_params(&work, given);
+    result = add(node, graph, before, count, &work, result);
     if (!result && given->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
         given->alloc.dptr = (*node)->work.alloc.dptr;
+    else if (!result && given->type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+        given->conditional.phGraph_out = (*node)->work.conditional.bodies;
     return result;
 }
 

@@ -47,6 +47,13 @@ struct host_work {
     void *argument;
 };
 
+struct conditional_work {
+    CUgraphConditionalNodeType type;
+    unsigned value; // of the condition, at each launch
+    unsigned size;
+    struct CUgraph_st **bodies; // owned by the node, as many as `size`; the caller knows the array too
+};
+
 struct work {
     CUgraphNodeType type;
     union {
@@ -58,6 +65,7 @@ struct work {
         struct CUevent_st *event;
         CUDA_MEM_ALLOC_NODE_PARAMS alloc;
         CUdeviceptr freed;
+        struct conditional_work conditional;
     };
 };
 
