@@ -73,6 +73,11 @@ void gw_finding_edit(struct gw_finding *finding, const struct gw_judge *judge, c
         host += call->end_ns - call->begin_ns;
     uint64_t to = edit & (GW_EDIT_DROP | GW_EDIT_QUICK) ? call->end_ns : call->begin_ns;
     uint64_t idle = idle_from(judge, process, from, to);
+    /* What only takes time from the host brings what follows forward by no more than that: many short calls before one
+     * long gap would each claim all of it. */
+    const uint8_t of_host = GW_EDIT_DROP | GW_EDIT_QUICK | GW_EDIT_NO_THINK | GW_EDIT_NO_BLOCK;
+    if (!(edit & ~of_host) && fact->cls != GW_CALL_ORDER && idle > host)
+        idle = host;
     for (uint32_t i = judge->call_ops.first[fact->call]; i < judge->call_ops.first[fact->call + 1]; i++) {
         const struct gw_op *op = &judge->model->ops[judge->call_ops.list[i]];
         bool is_copy = op->kind == GW_OP_H2D || op->kind == GW_OP_D2H || op->kind == GW_OP_D2D || op->kind == GW_OP_P2P;
