@@ -114,9 +114,11 @@ static void release_verdict(struct gw_verdict *verdict)
     free(verdict->fix);
 }
 
-/* Judged with no other beside them: they claim calls that others then leave alone, or ask what the ones before them
- * explain. */
-static const char *const alone[] = {"host-sync", "recompile", "hiccup"};
+/* Judged with no other beside them: they claim calls that others then leave alone. */
+static const char *const alone[] = {"host-sync", "recompile"};
+
+/* Judged when all others have been: it asks what they explain. */
+static const char *const last = "hiccup";
 
 /* From the first to the last one after the other: they claim communication. */
 static const char *const in_sequence[2] = {"comm-redundant", "comm-bound"};
@@ -155,7 +157,7 @@ static int take_turn(void *user, size_t index)
 static int judge_all(struct gw_judge *judge, struct ranked *ranked)
 {
     struct session session = {.judge = judge, .ranked = ranked};
-    size_t turns = 0;
+    size_t turns = 0, last_place = SUSPECT_COUNT;
     int ret = 0;
     for (size_t s = 0; s < SUSPECT_COUNT; s++)
         ranked[s].place = s;
@@ -167,13 +169,21 @@ static int judge_all(struct gw_judge *judge, struct ranked *ranked)
                 ret = judge_suspect(judge, &suspects[s], &ranked[s].verdict);
             continue;
         }
+        if (strcmp(suspects[s].id, last) == 0) {
+            last_place = s;
+            continue;
+        }
         struct turn *turn = &session.turns[turns++];
         turn->first = s;
         while (strcmp(suspects[turn->first].id, in_sequence[0]) == 0 && strcmp(suspects[s].id, in_sequence[1]) != 0)
             s++;
         turn->end = s + 1;
     }
-    return ret ? ret : gw_parallel_for(turns, take_turn, &session);
+    if (ret == 0)
+        ret = gw_parallel_for(turns, take_turn, &session);
+    if (ret == 0 && last_place < SUSPECT_COUNT)
+        ret = judge_suspect(judge, &suspects[last_place], &ranked[last_place].verdict);
+    return ret;
 }
 
 int gw_verdicts_create(const struct gw_model *model, const struct gw_budget *budget, struct gw_verdicts **ret_verdicts)
