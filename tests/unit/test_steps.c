@@ -283,6 +283,36 @@ static void test_trials_that_meet_the_host(void **state)
     expect_truth(play, 0.8);
 }
 
+/* Other shapes come, so that the compiler tries again, and an evaluation ends the run. */
+static void test_trials_within_the_loop(void **state)
+{
+    (void)state;
+    struct play *play = begin_play();
+    repeat_text(play, "|HsHsabcdefqhabcdijklijklmnopijklmnopOPOQ", 20);
+    for (const char *kernel = "abcdefqhijklmnop"; *kernel; kernel++) {
+        for (int i = 0; i < 150; i++) {
+            add_event(play, 'z', 0);
+            add_event(play, *kernel, 0);
+        }
+        play_text(play, "s");
+    }
+    repeat_text(play, "|HsHsabcdefqhabcdijklijklmnopijklmnopOPOQ", 30);
+    repeat_text(play, "HsabcdefqhRs", 6);
+    /* The first step after the trials follows none. */
+    struct found found;
+    find(play, &found);
+    assert_true(found.found);
+    assert_in_range(found.count, play->truth_count - 1, play->truth_count);
+    for (size_t i = 0, truth = 0; i < found.count; i++, truth++) {
+        while (truth + 1 < play->truth_count && play->truth[truth] < found.ranges[i].first) {
+            truth++;
+        }
+        assert_int_equal(found.ranges[i].first, play->truth[truth]);
+    }
+    free(found.ranges);
+    end_play(play);
+}
+
 /* A graph is all of a step, however many kernels follow one by one. */
 static void test_evaluation_after_graph_replays(void **state)
 {
@@ -534,6 +564,7 @@ int main(void)
         cmocka_unit_test(test_accumulation_of_resident_batches),
         cmocka_unit_test(test_trials_before_the_loop),
         cmocka_unit_test(test_trials_that_meet_the_host),
+        cmocka_unit_test(test_trials_within_the_loop),
         cmocka_unit_test(test_evaluation_after_graph_replays),
         cmocka_unit_test(test_interrupted),
         cmocka_unit_test(test_equal_halves_divided_by_a_wait),
