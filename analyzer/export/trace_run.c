@@ -29,6 +29,8 @@ static const struct {
             {"device", AS_IT_IS},
             {"windows", AS_IT_IS},
             {"flight_recorder", AS_IT_IS},
+            {"recorded_steps", AS_IT_IS},
+            {"slow_step", AS_IT_IS},
             {"rotation", AS_IT_IS},
             {"removed", AS_IT_IS},
             {"job", JOB},

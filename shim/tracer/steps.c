@@ -49,11 +49,11 @@ static struct {
 
 static enum { MARKS_UNKNOWN, MARKS_KERNELS, MARKS_RANGES } marks;
 static struct {
-    uint32_t tid;
+    const struct gw_thread *thread;
     bool open;
     enum gw_nvtx_kind kind;
     uint64_t domain, id;
-} leader; // the thread whose ranges count, and its outermost one
+} leader; // the thread whose marks count, and its outermost range
 
 static uint64_t marks_seen, last_mark_ns;
 static int recording;
@@ -198,8 +198,10 @@ void gw_steps_before(const struct gw_thread *thread, const struct gw_info *info,
     if (!info->is_driver || !info->form || info->form->kind != GW_KIND_LAUNCH || !is_marked(words[info->form->a]))
         return;
     pthread_mutex_lock(&lock);
-    if (marks != MARKS_RANGES) {
+    // As in the reports, where a process with a thread for each device has a sequence of steps for each.
+    if (marks == MARKS_UNKNOWN || (marks == MARKS_KERNELS && leader.thread == thread)) {
         marks = MARKS_KERNELS;
+        leader.thread = thread;
         count_mark(thread);
     }
     pthread_mutex_unlock(&lock);
@@ -258,12 +260,12 @@ void gw_steps_range_begins(const struct gw_thread *thread, enum gw_nvtx_kind kin
                            uint32_t string, const char *text)
 {
     pthread_mutex_lock(&lock);
-    bool counts = marks == MARKS_UNKNOWN || (marks == MARKS_RANGES && leader.tid == thread->tid && !leader.open);
+    bool counts = marks == MARKS_UNKNOWN || (marks == MARKS_RANGES && leader.thread == thread && !leader.open);
     if (counts &&
         (text ? text_matches(text)
               : string < STRINGS && __atomic_load_n(&strings[string / 8], __ATOMIC_RELAXED) >> string % 8 & 1)) {
         marks = MARKS_RANGES;
-        leader.tid = thread->tid;
+        leader.thread = thread;
         leader.open = kind != GW_NVTX_MARK;
         leader.kind = kind;
         leader.domain = domain;
@@ -280,7 +282,7 @@ void gw_steps_range_ends(const struct gw_thread *thread, enum gw_nvtx_kind kind,
     pthread_mutex_lock(&lock);
     // A range that was not pushed may end on any thread.
     if (leader.open && leader.kind == begun && leader.domain == domain && leader.id == id &&
-        (begun == GW_NVTX_START || leader.tid == thread->tid))
+        (begun == GW_NVTX_START || leader.thread == thread))
         leader.open = false;
     pthread_mutex_unlock(&lock);
 }

@@ -1,7 +1,7 @@
 /*
  * Steps as the program goes through them, for `record --steps` and `record --slow-step`. A step begins with a mark: a
- * kernel or a range of NVTX whose name matches a regular expression. What comes first decides which of the two counts;
- * of ranges only the outermost of the thread that made the first one do, as in analyzer/model/steps.c.
+ * kernel or a range of NVTX whose name matches a regular expression. The first one decides which of the two count, and
+ * of which thread; of nested ranges the outer ones do, as in analyzer/model/steps.c.
  *
  * Names are matched when they are announced, so that a launch costs a look into a small table.
  */

@@ -78,6 +78,25 @@ class Steps(Counted):
         memsets = [row for row in self.table("ops.csv") if row["kind"] == "memset"]
         self.assertEqual(len(memsets), (3 + 6) * 5 + 1)
 
+    def two_ranks(self, *how):
+        config = self.base / "two.conf"
+        config.write_text("devices 2\n")
+        done = self.record(str(EXAMPLE.with_name("ddp_loop")), "--ranks", "2", *how, "--steps", "30",
+                           options=("-q", f"--simgpu={config}", KERNEL, "--steps=10..19"))
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        return self.report()["steps"]["count"]
+
+    def test_a_thread_for_each_device(self):
+        """One thread's marks count; the report may follow the other one, whose first or last step is then cut."""
+        count = self.two_ranks()
+        self.assertGreaterEqual(count, 8)
+        self.assertLessEqual(count, 10)
+
+    def test_processes(self):
+        count = self.two_ranks("--processes")
+        self.assertGreater(count, 10, "steps of both")
+        self.assertLessEqual(count, 20)
+
     def test_from_the_first(self):
         report, _ = self.run_steps(RANGE, "--steps=0..4", program=(str(PACED), "40", "-1"))
         self.assertEqual(report["steps"]["count"], 5)
