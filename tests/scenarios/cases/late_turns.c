@@ -9,9 +9,10 @@
  */
 #include "tests/scenarios/ranks.h"
 
+/* Many steps: the first and the last few have nothing to save, since the host is ahead of the devices. */
 static void train(struct rank *rank)
 {
-    for (int step = 0; step < 24; step++) {
+    for (int step = 0; step < 60; step++) {
         const bool is_late = rank->faulty && step % rank->count == rank->number;
         rank_step(rank);
         launch_many(KERNEL_FORWARD, rank->trainer.stream, 4, is_late ? 500 * US : 300 * US);
