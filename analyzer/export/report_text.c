@@ -136,13 +136,14 @@ static void print_answer(const struct text *text)
     char line[400];
     if (text->report->budget->cells_count && text->ms[GW_CLASS_IDLE_UNKNOWN] < 0.5 * text->total_ms)
         snprintf(line, sizeof line,
-                 "A step takes %s; the GPU computes for %s of it (%.0f %%) and is idle for %s (%.0f %%).",
-                 gw_duration_words(text->total_ms).text, gw_duration_words(busy).text, percent(text, busy),
-                 gw_duration_words(idle).text, percent(text, idle));
+                 "A step takes %s%s; the GPU computes for %s of it (%.0f %%) and is idle for %s (%.0f %%).",
+                 gw_duration_words(text->total_ms).text, gw_mean_words(text->steps.median_ms, text->steps.mean_ms).text,
+                 gw_duration_words(busy).text, percent(text, busy), gw_duration_words(idle).text, percent(text, idle));
     else
         snprintf(line, sizeof line,
-                 "A step takes %s; what the GPU did in it is not known, because its operations carry no times.",
-                 gw_duration_words(text->steps.median_ms).text);
+                 "A step takes %s%s; what the GPU did in it is not known, because its operations carry no times.",
+                 gw_duration_words(text->steps.median_ms).text,
+                 gw_mean_words(text->steps.median_ms, text->steps.mean_ms).text);
     gw_page_wrap(&text->page, line, 0, 0);
     if (first && first->state == GW_CONFIRMED) {
         snprintf(line, sizeof line,

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#define UNEVEN 1.5 /* mean over median */
+
 struct gw_duration gw_duration_words(double ms)
 {
     static const struct {
@@ -20,6 +22,14 @@ struct gw_duration gw_duration_words(double ms)
     int digits = unit == 3 || size >= 99.95 || size == 0 ? 0 : size >= 9.995 ? 1 : 2;
     snprintf(duration.text, sizeof duration.text, "%.*f %s", digits, value, units[unit].name);
     return duration;
+}
+
+struct gw_mean gw_mean_words(double median_ms, double mean_ms)
+{
+    struct gw_mean mean = {""};
+    if (mean_ms > UNEVEN * median_ms)
+        snprintf(mean.text, sizeof mean.text, " (the median; the mean is %s)", gw_duration_words(mean_ms).text);
+    return mean;
 }
 
 /* Columns of UTF-8 text: bytes that do not continue a character. */

@@ -127,6 +127,13 @@ static void text_answers_first(void **state)
     free(text);
 }
 
+static void uneven_steps_are_said(void **state)
+{
+    (void)state;
+    assert_string_equal(gw_mean_words(90.3, 4180).text, " (the median; the mean is 4.18 s)");
+    assert_string_equal(gw_mean_words(90.3, 100).text, "");
+}
+
 static void every_text_fits_its_page(void **state)
 {
     (void)state;
@@ -214,6 +221,7 @@ int main(void)
         cmocka_unit_test(budget_sums_to_the_step),
         cmocka_unit_test(first_verdict_is_the_planted_fault),
         cmocka_unit_test(text_answers_first),
+        cmocka_unit_test(uneven_steps_are_said),
         cmocka_unit_test(every_text_fits_its_page),
         cmocka_unit_test(runs_without_steps_say_so),
         cmocka_unit_test(one_verdict_alone),
