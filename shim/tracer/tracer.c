@@ -340,7 +340,8 @@ static bool begin_by_steps(struct gw_thread *thread, struct gw_call *call, unsig
     if (thread->busy)
         return false;
     gw_steps_before(thread, info, words);
-    if (watched[function] != WATCHED && gw_steps_are_off())
+    // A thread's first call, which may be a forked process's, makes it known in any case.
+    if (watched[function] != WATCHED && gw_steps_are_off() && thread->generation == gw_tracer.generation)
         return false;
     if (!gw_call_begin(thread, call, function, words))
         return false;
