@@ -123,9 +123,23 @@ struct remainder_work {
     double *extra, *uneven;
 };
 
+static bool are_alike(const struct gw_sequence *sequence, const size_t *bounds, size_t parts, uint32_t *counts)
+{
+    for (size_t part = 1; part < parts; part++) {
+        const size_t *at = bounds + part - 1;
+        if (gw_similarity(sequence, counts, at[0], at[1], at[1], at[2]) < ALIKE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Of parts that are alike, what all but one have does not set them apart: gradients are added up from the second
+ * micro-step on. */
 static void add_unit(const struct gw_sequence *sequence, const size_t *bounds, size_t parts, uint8_t traits, bool lanes,
                      struct remainder_work *work)
 {
+    bool alike = are_alike(sequence, bounds, parts, work->counts);
 #define NUMBER(e) (lanes ? sequence->events[e].lane : sequence->events[e].token)
     for (size_t part = 0; part < parts; part++) {
         for (size_t e = bounds[part]; e < bounds[part + 1]; e++) {
@@ -138,11 +152,11 @@ static void add_unit(const struct gw_sequence *sequence, const size_t *bounds, s
     for (size_t e = bounds[0]; e < bounds[parts]; e++) {
         uint32_t number = NUMBER(e), count = work->counts[number], present = work->present[number];
         if (count && (sequence->events[e].traits & traits) && present < parts) {
-            bool alone = present == 1;
+            bool alone = present == 1, uneven = !alone && !(alike && present + 1 == parts);
             work->with_extra[number] += alone;
-            work->with_uneven[number] += !alone;
+            work->with_uneven[number] += uneven;
             work->extra[number] += alone ? count : 0;
-            work->uneven[number] += alone ? 0 : (double)(parts - present) * count / present;
+            work->uneven[number] += !uneven ? 0 : (double)(parts - present) * count / present;
         }
         work->counts[number] = work->present[number] = work->seen_in[number] = 0;
     }
