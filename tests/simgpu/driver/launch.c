@@ -1,8 +1,20 @@
 // Kernel launches, and what can be asked of and set for a function.
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/simgpu/driver/image.h"
 #include "tests/simgpu/driver/internal.h"
+
+// CUDA_LAUNCH_BLOCKING=1: a launch returns when its kernel has ended. Read once, as by a driver.
+static bool is_blocking(void)
+{
+    static int answer = -1; // not asked for yet
+    if (answer < 0) {
+        const char *wish = getenv("CUDA_LAUNCH_BLOCKING");
+        answer = wish && strcmp(wish, "1") == 0;
+    }
+    return answer;
+}
 
 static CUresult launch(CUfunction function, const unsigned grid[3], const unsigned block[3], unsigned shared_bytes,
                        CUstream handle, CUstream otherwise, void **parameters, void **extra)
@@ -16,7 +28,13 @@ static CUresult launch(CUfunction function, const unsigned grid[3], const unsign
         function->is_loaded = true;
         spend_ns(CONFIG(lazy_load_ns));
     }
-    return work_enqueue(&work, stream);
+    struct op *op;
+    if ((result = work_submit(&work, stream, &op)) || !op)
+        return result;
+    if (is_blocking())
+        op_wait(op);
+    op_unref(op);
+    return CUDA_SUCCESS;
 }
 
 static CUresult launch_ex(const CUlaunchConfig *config, CUfunction function, CUstream otherwise, void **parameters,
