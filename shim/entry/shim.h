@@ -78,7 +78,7 @@ void gw_forget_unloaded(void);
 bool gw_address_is_api(const void *address);
 bool gw_address_is_shim(const void *address);
 
-// The exported wrapper of a row.
+// The exported wrapper of a row; the real function for rows that have none.
 void *gw_wrapper(unsigned function);
 
 // The function of libc's, or of another preloaded library's, that the program would have called without the shim; kept

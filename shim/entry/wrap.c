@@ -71,15 +71,10 @@ static inline const struct gw_sink *recording_sink(unsigned function)
         return result;                                                                                                 \
     }
 
-// Registration runs in constructors, before anything of the program: never recorded.
-#define PASS_VALUE(symbol, ret, sig, api)                                                                              \
-    GW_EXPORT TYPE_##ret symbol(GW_PARAMS_##sig);                                                                      \
-    GW_EXPORT TYPE_##ret symbol(GW_PARAMS_##sig)                                                                       \
-    {                                                                                                                  \
-        TYPE_##ret (*real)(GW_PARAMS_##sig) = (TYPE_##ret(*)(GW_PARAMS_##sig))REAL(symbol, api);                       \
-                                                                                                                       \
-        return real ? real(GW_ARGS_##sig) : MISSING_##ret(GW_FUNCTION_##symbol);                                       \
-    }
+// Registration is never recorded and has no wrapper, so that it leads where it does without the shim. The compiler
+// makes a jump of the last call in what exit calls, which is that of __cudaUnregisterFatBinary: a wrapper would see
+// libc as its caller and, of two runtimes, choose the first.
+#define UNWRAPPED(symbol, ret, sig, api)
 
 #define WRAP_NOTHING(symbol, sig, api)                                                                                 \
     GW_EXPORT void symbol(GW_PARAMS_##sig);                                                                            \
@@ -103,23 +98,34 @@ static inline const struct gw_sink *recording_sink(unsigned function)
 #define WRAP_U64_NONE WRAP_VALUE
 #define WRAP_PTR_NONE WRAP_VALUE
 #define WRAP_DESC_NONE WRAP_VALUE
-#define WRAP_INT_REGISTER PASS_VALUE
-#define WRAP_PTR_REGISTER PASS_VALUE
-// The only functions that return nothing are registration and NCCL's resetting of its debug level.
-#define WRAP_VOID_REGISTER(symbol, ret, sig, api) WRAP_NOTHING(symbol, sig, api)
+#define WRAP_INT_REGISTER UNWRAPPED
+#define WRAP_PTR_REGISTER UNWRAPPED
+#define WRAP_VOID_REGISTER UNWRAPPED
+// The only function with a wrapper that returns nothing is NCCL's resetting of its debug level.
 #define WRAP_VOID_NONE(symbol, ret, sig, api) WRAP_NOTHING(symbol, sig, api)
 
 #define GW_FN(api, symbol, base, version, stream_mode, ret, sig, kind, wait) WRAP_##ret##_##kind(symbol, ret, sig, api)
 #include "shim/api/functions.def"
 #undef GW_FN
 
+#define WRAPPER_NONE(symbol) (void *)symbol
+#define WRAPPER_LAUNCH(symbol) (void *)symbol
+#define WRAPPER_COPY(symbol) (void *)symbol
+#define WRAPPER_MEMSET(symbol) (void *)symbol
+#define WRAPPER_MEMORY(symbol) (void *)symbol
+#define WRAPPER_ORDER(symbol) (void *)symbol
+#define WRAPPER_MODULE(symbol) (void *)symbol
+#define WRAPPER_GRAPH(symbol) (void *)symbol
+#define WRAPPER_COMM(symbol) (void *)symbol
+#define WRAPPER_REGISTER(symbol) NULL
+
 static void *const wrappers[GW_FUNCTION_COUNT] = {
-#define GW_FN(api, symbol, base, version, stream_mode, ret, sig, kind, wait) (void *)symbol,
+#define GW_FN(api, symbol, base, version, stream_mode, ret, sig, kind, wait) WRAPPER_##kind(symbol),
 #include "shim/api/functions.def"
 #undef GW_FN
 };
 
 void *gw_wrapper(unsigned function)
 {
-    return wrappers[function];
+    return wrappers[function] ? wrappers[function] : gw_real(function);
 }
