@@ -9,7 +9,7 @@
 
 static void train(struct rank *rank)
 {
-    for (int step = 0; step < 25; step++) {
+    for (int step = 0; step < 150; step++) {
         rank_step(rank);
         launch_many(KERNEL_FORWARD, rank->trainer.stream, 4, 300 * US);
         for (unsigned bucket = 0; bucket < 4; bucket++) {
