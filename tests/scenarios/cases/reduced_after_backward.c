@@ -2,6 +2,8 @@
  * source: overlap that was never switched on
  * fault: all buckets are reduced after the whole backward pass, on a stream of their own
  * verdict: comm-exposed
+ * also: hiccup
+ * repaired: hiccup
  * config: devices 4
  * config: nccl_gbps 1
  */
