@@ -7,15 +7,31 @@
 #include "shim/api/text.h"
 #include "shim/tracer/tracer.h"
 
-// Not for ThreadSanitizer: the loader's lock, which is held, is unknown to it.
-__attribute__((no_sanitize("thread"))) static int pin_driver(struct dl_phdr_info *info, size_t size, void *data)
+#define PATH_KEPT 1024u
+
+// Copies the driver's path. Not for ThreadSanitizer: the loader's lock, which is held, is unknown to it.
+__attribute__((no_sanitize("thread"))) static int visit_driver(struct dl_phdr_info *info, size_t size, void *data)
 {
-    (void)size, (void)data;
+    char *kept = data;
+    size_t at = 0;
+
+    (void)size;
     if (!info->dlpi_name || !gw_text_after(gw_text_file(info->dlpi_name), "libcuda.so"))
         return 0;
-    // The reference is kept: the tool's own thread may be inside the driver when the program closes it.
-    dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+    for (; info->dlpi_name[at] && at + 1 < PATH_KEPT; at++)
+        kept[at] = info->dlpi_name[at];
+    kept[at] = '\0';
     return 1;
+}
+
+// The reference is kept: the tool's own thread may be inside the driver when the program closes it. Not taken within
+// the visit: whoever opens or closes a library takes the loader's locks in the other order.
+static void pin_driver(void)
+{
+    char path[PATH_KEPT];
+
+    if (dl_iterate_phdr(visit_driver, path))
+        dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
 }
 
 // Threads that come here at once store the same values; it is no race that ThreadSanitizer should report.
@@ -37,7 +53,7 @@ __attribute__((no_sanitize("thread"))) const struct gw_driver *gw_driver(void)
     if (!driver.cuCtxGetCurrent || !driver.cuCtxSetCurrent || !driver.cuCtxGetDevice || !driver.cuCtxPushCurrent_v2 ||
         !driver.cuCtxPopCurrent_v2 || !driver.cuDeviceGetAttribute)
         return NULL;
-    dl_iterate_phdr(pin_driver, NULL);
+    pin_driver();
     __atomic_store_n(&state, 1, __ATOMIC_RELEASE);
     return &driver;
 }
