@@ -3,6 +3,7 @@
 #include "analyzer/cli/bundle_trace.h"
 #include "analyzer/cli/cli.h"
 #include "analyzer/cli/load.h"
+#include "analyzer/cli/run_options.h"
 #include "analyzer/cli/unpack.h"
 #include "analyzer/cli/verbs.h"
 #include "analyzer/export/export.h"
@@ -22,20 +23,11 @@
 
 #define DEFAULT_MAX_BYTES (64ull << 20)
 
-enum {
-    KEY_WITH_TRACE = 1000,
-    KEY_NO_TRACE,
-    KEY_STEPS,
-    KEY_MAX_SIZE,
-    KEY_HASH_NAMES,
-    KEY_SHOW_REDACTIONS,
-    KEY_STEP,
-    KEY_STEP_EVERY
-};
+enum { KEY_WITH_TRACE = 1000, KEY_NO_TRACE, KEY_STEPS, KEY_MAX_SIZE, KEY_HASH_NAMES, KEY_SHOW_REDACTIONS };
 
 struct bundle_options {
-    const char *run, *output, *step_regex;
-    uint32_t step_every;
+    const char *run, *output;
+    struct gw_model_options model;
     uint32_t first_step, last_step; /* UINT32_MAX: all */
     uint64_t max_bytes;             /* 0: the default */
     bool with_trace, no_trace, hash_names, show_redactions;
@@ -58,9 +50,6 @@ static const struct argp_option options[] = {
      "Add the recording as it was made instead: command lines, host name, paths and variables included.", 0},
     {"show-redactions", KEY_SHOW_REDACTIONS, 0, 0,
      "Print what was replaced by what, for your eyes only; without -o nothing is written.", 0},
-    {"step", KEY_STEP, "REGEX", 0,
-     "An NVTX range, or else a kernel, whose name matches begins a step. Default: steps are found by themselves.", 0},
-    {"step-every", KEY_STEP_EVERY, "N", 0, "With --step: only every N-th match begins one.", 0},
     {0},
 };
 
@@ -80,6 +69,9 @@ static error_t take_option(int key, char *value, struct argp_state *state)
 {
     struct bundle_options *result = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &result->model;
+        return 0;
     case 'o':
         result->output = value;
         return gw_archive_is_known(value)
@@ -104,11 +96,6 @@ static error_t take_option(int key, char *value, struct argp_state *state)
     case KEY_SHOW_REDACTIONS:
         result->show_redactions = true;
         return 0;
-    case KEY_STEP:
-        result->step_regex = value;
-        return 0;
-    case KEY_STEP_EVERY:
-        return gw_take_step_every(state, value, &result->step_every);
     case ARGP_KEY_ARG:
         if (result->run)
             return gw_usage_error(state, "only one run can be bundled at a time");
@@ -119,8 +106,6 @@ static error_t take_option(int key, char *value, struct argp_state *state)
             return gw_usage_error(state, "the run to bundle is missing");
         if (!result->output && !result->show_redactions)
             return gw_usage_error(state, "-o FILE is missing");
-        if (result->step_every && !result->step_regex)
-            return gw_usage_error(state, "--step-every goes with --step");
         if (result->with_trace &&
             (result->no_trace || result->hash_names || result->max_bytes || result->last_step != UINT32_MAX))
             return gw_usage_error(state, "--with-trace adds the recording as it is, so it goes neither with --no-trace "
@@ -398,7 +383,7 @@ end:
 
 int gw_verb_bundle(int argc, char **argv)
 {
-    static const struct argp argp = {options, take_option, "RUN", help_text, NULL, NULL, NULL};
+    static const struct argp argp = {options, take_option, "RUN", help_text, gw_step_options, NULL, NULL};
     struct bundle_options chosen = {.last_step = UINT32_MAX};
     if (gw_parse_options(&argp, argc, argv, 0, &chosen) != 0)
         return GW_EXIT_USAGE;
@@ -411,7 +396,7 @@ int gw_verb_bundle(int argc, char **argv)
                     chosen.run);
         return GW_EXIT_FAILURE;
     }
-    struct gw_model *model = gw_load_model(argv[0], chosen.run, chosen.step_regex, chosen.step_every);
+    struct gw_model *model = gw_load_model(argv[0], chosen.run, &chosen.model);
     if (!model)
         return GW_EXIT_FAILURE;
     int exit_status = pack(argv[0], &chosen, model);

@@ -69,28 +69,41 @@ const char *gw_nearest(const char *word, const char *const *words, size_t count)
     return nearest;
 }
 
+/* What argp knows of a word that it stopped at, in a parser and its children. */
+struct acquaintance {
+    const char *names[64];
+    size_t count;
+    const struct argp_option *known;
+};
+
+static void look_up(const struct argp *argp, const char *word, const char *name, struct acquaintance *result)
+{
+    for (const struct argp_option *option = argp->options; option != NULL && (option->name != NULL || option->key != 0);
+         option++) {
+        if (option->name == NULL)
+            continue;
+        if (result->count < sizeof(result->names) / sizeof(result->names[0]))
+            result->names[result->count++] = option->name;
+        if (word[1] == '-' ? strcmp(option->name, name) == 0 : option->key == word[1])
+            result->known = option;
+    }
+    for (const struct argp_child *child = argp->children; child != NULL && child->argp != NULL; child++)
+        look_up(child->argp, word, name, result);
+}
+
 /* argp's own messages need two lines, so it is told to be silent; it says only behind which word it stopped. */
 static void explain(const struct argp *argp, const char *command, const char *word)
 {
-    const char *names[64] = {NULL};
-    size_t count = 0;
+    struct acquaintance found = {.count = 0};
     char name[64];
-    const struct argp_option *known = NULL;
 
     snprintf(name, sizeof(name), "%s", word + strspn(word, "-"));
     char *value = word[0] == '-' && word[1] == '-' ? strchr(name, '=') : NULL;
     if (value != NULL)
         *value = '\0';
-    for (const struct argp_option *option = argp->options; option != NULL && (option->name != NULL || option->key != 0);
-         option++) {
-        if (option->name == NULL)
-            continue;
-        if (count < sizeof(names) / sizeof(names[0]))
-            names[count++] = option->name;
-        if (word[1] == '-' ? strcmp(option->name, name) == 0 : option->key == word[1])
-            known = option;
-    }
-    const char *nearest = gw_nearest(name, names, count);
+    look_up(argp, word, name, &found);
+    const struct argp_option *known = found.known;
+    const char *nearest = gw_nearest(name, found.names, found.count);
     if (known != NULL && known->arg != NULL)
         gw_complain(command, "option '%s' needs a value; see %s --help", word, command);
     else if (known != NULL)

@@ -2,6 +2,7 @@
 #include "analyzer/diff/diff.h"
 #include "analyzer/cli/cli.h"
 #include "analyzer/cli/load.h"
+#include "analyzer/cli/run_options.h"
 #include "analyzer/cli/verbs.h"
 #include "analyzer/model/build.h"
 
@@ -11,7 +12,7 @@
 
 #define STATUS_FAILED_ON 3
 
-enum { KEY_JSON = 1000, KEY_MD, KEY_PER, KEY_FAIL_ON, KEY_STEP, KEY_STEP_EVERY };
+enum { KEY_JSON = 1000, KEY_MD, KEY_PER, KEY_FAIL_ON };
 
 struct diff_options {
     const char *runs[2];
@@ -19,8 +20,7 @@ struct diff_options {
     double per[2];
     const char *fail_what; /* "step", "scaling" or a class */
     double fail_limit;     /* ms, or percent of A's step */
-    const char *step_regex;
-    uint32_t step_every;
+    struct gw_model_options model;
     bool fail_percent, json, markdown;
 };
 
@@ -37,9 +37,6 @@ static const struct argp_option options[] = {
      "with "
      "% of A's step.",
      0},
-    {"step", KEY_STEP, "REGEX", 0,
-     "An NVTX range, or else a kernel, whose name matches begins a step. Default: steps are found by themselves.", 0},
-    {"step-every", KEY_STEP_EVERY, "N", 0, "With --step: only every N-th match begins one.", 0},
     {0},
 };
 
@@ -82,6 +79,9 @@ static error_t take_option(int key, char *value, struct argp_state *state)
 {
     struct diff_options *result = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &result->model;
+        return 0;
     case KEY_JSON:
         result->json = true;
         return 0;
@@ -92,11 +92,6 @@ static error_t take_option(int key, char *value, struct argp_state *state)
         return gw_take_per(state, value, &result->unit, result->per);
     case KEY_FAIL_ON:
         return take_fail_on(state, value, result);
-    case KEY_STEP:
-        result->step_regex = value;
-        return 0;
-    case KEY_STEP_EVERY:
-        return gw_take_step_every(state, value, &result->step_every);
     case ARGP_KEY_ARG:
         if (state->arg_num > 1)
             return gw_usage_error(state, "two runs are compared, no more");
@@ -107,8 +102,6 @@ static error_t take_option(int key, char *value, struct argp_state *state)
             return gw_usage_error(state, "two runs are needed: A and B");
         if (result->json && result->markdown)
             return gw_usage_error(state, "--json and --md exclude each other");
-        if (result->step_every && !result->step_regex)
-            return gw_usage_error(state, "--step-every goes with --step");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -120,7 +113,7 @@ static int read_side(const char *command, const struct diff_options *chosen, int
 {
     struct gw_budget *budget = NULL;
     struct gw_verdicts *verdicts = NULL;
-    struct gw_model *model = gw_load_model(command, chosen->runs[which], chosen->step_regex, chosen->step_every);
+    struct gw_model *model = gw_load_model(command, chosen->runs[which], &chosen->model);
     if (!model)
         return -EIO;
     int status = gw_budget_create(model, &budget);
@@ -159,7 +152,7 @@ static bool fails(const struct diff_options *chosen, const struct gw_diff_side *
 
 int gw_verb_diff(int argc, char **argv)
 {
-    static const struct argp argp = {options, take_option, "A B", help_text, NULL, NULL, NULL};
+    static const struct argp argp = {options, take_option, "A B", help_text, gw_step_options, NULL, NULL};
     struct diff_options chosen = {.unit = "step", .per = {1, 1}};
     struct gw_diff_side *a = NULL, *b = NULL;
     int exit_status = GW_EXIT_FAILURE;

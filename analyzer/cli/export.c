@@ -2,6 +2,7 @@
 #include "analyzer/export/export.h"
 #include "analyzer/cli/cli.h"
 #include "analyzer/cli/load.h"
+#include "analyzer/cli/run_options.h"
 #include "analyzer/cli/verbs.h"
 #include "analyzer/model/build.h"
 
@@ -10,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { KEY_FORMAT = 1000, KEY_STEP, KEY_STEP_EVERY };
+enum { KEY_FORMAT = 1000 };
 
 struct format {
     const char *name;
@@ -28,9 +29,9 @@ static const struct format formats[] = {
 #define FORMAT_COUNT (sizeof(formats) / sizeof(formats[0]))
 
 struct export_options {
-    const char *run, *output, *step_regex;
+    const char *run, *output;
     const struct format *format;
-    uint32_t step_every;
+    struct gw_model_options model;
 };
 
 static const struct argp_option options[] = {
@@ -40,9 +41,6 @@ static const struct argp_option options[] = {
      0},
     {"output", 'o', "PATH", 0,
      "The file to write; for csv the directory, made when it is not there. Files of the same names are replaced.", 0},
-    {"step", KEY_STEP, "REGEX", 0,
-     "An NVTX range, or else a kernel, whose name matches begins a step. Default: steps are found by themselves.", 0},
-    {"step-every", KEY_STEP_EVERY, "N", 0, "With --step: only every N-th match begins one.", 0},
     {0},
 };
 
@@ -74,16 +72,14 @@ static error_t take_option(int key, char *value, struct argp_state *state)
 {
     struct export_options *result = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &result->model;
+        return 0;
     case KEY_FORMAT:
         return take_format(state, value, &result->format);
     case 'o':
         result->output = value;
         return 0;
-    case KEY_STEP:
-        result->step_regex = value;
-        return 0;
-    case KEY_STEP_EVERY:
-        return gw_take_step_every(state, value, &result->step_every);
     case ARGP_KEY_ARG:
         if (result->run != NULL)
             return gw_usage_error(state, "only one run can be exported at a time");
@@ -94,8 +90,6 @@ static error_t take_option(int key, char *value, struct argp_state *state)
             return gw_usage_error(state, "the run to export is missing");
         if (result->output == NULL)
             return gw_usage_error(state, "-o is missing: where to write");
-        if (result->step_every != 0 && result->step_regex == NULL)
-            return gw_usage_error(state, "--step-every goes with --step");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -138,11 +132,11 @@ static int write_files(const char *command, const struct gw_model *model, const 
 
 int gw_verb_export(int argc, char **argv)
 {
-    static const struct argp argp = {options, take_option, "RUN", help_text, NULL, NULL, NULL};
+    static const struct argp argp = {options, take_option, "RUN", help_text, gw_step_options, NULL, NULL};
     struct export_options chosen = {.format = &formats[0]};
     if (gw_parse_options(&argp, argc, argv, 0, &chosen) != 0)
         return GW_EXIT_USAGE;
-    struct gw_model *model = gw_load_model(argv[0], chosen.run, chosen.step_regex, chosen.step_every);
+    struct gw_model *model = gw_load_model(argv[0], chosen.run, &chosen.model);
     if (!model)
         return GW_EXIT_FAILURE;
     int exit_status = write_files(argv[0], model, &chosen);

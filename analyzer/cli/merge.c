@@ -1,8 +1,7 @@
 /* gpuwitness merge: the report of many summaries. */
 #include "analyzer/cli/cli.h"
-#include "analyzer/cli/load.h"
+#include "analyzer/cli/run_options.h"
 #include "analyzer/cli/verbs.h"
-#include "analyzer/cli/write_report.h"
 #include "analyzer/export/output.h"
 #include "analyzer/model/recordings.h"
 
@@ -11,28 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_JSON = 1000, KEY_MD, KEY_STEP, KEY_STEP_EVERY, KEY_RANK_SIZE };
-
 struct merge_options {
     char **inputs; /* those of the command line */
     int input_count;
     const char *output;
-    struct gw_report_form form;
-    struct gw_model_options model;
+    struct gw_report_choice report;
 };
 
 static const struct argp_option options[] = {
     {"output", 'o', "FILE", 0, "Write the report there instead of to the standard output.", 0},
-    {"json", KEY_JSON, 0, 0, "Write the report as JSON (schema gpuwitness.report/1).", 0},
-    {"md", KEY_MD, 0, 0, "Write the report as Markdown.", 0},
-    {"verbose", 'v', 0, 0, "As text: all evidence, every class, and why each suspect was ruled out.", 0},
-    {"step", KEY_STEP, "REGEX", 0,
-     "An NVTX range, or else a kernel, whose name matches begins a step. Default: steps are found by themselves.", 0},
-    {"step-every", KEY_STEP_EVERY, "N", 0, "With --step: only every N-th match begins one.", 0},
-    {"rank-size", KEY_RANK_SIZE, "SIZE", 0,
-     "Of each of several ranks, take no more than SIZE bytes of records (K, M, G allowed), in whole steps. Default: "
-     "8G, shared by all ranks.",
-     0},
     {0},
 };
 
@@ -49,25 +35,12 @@ static error_t take_option(int key, char *value, struct argp_state *state)
 {
     struct merge_options *result = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &result->report;
+        return 0;
     case 'o':
         result->output = value;
         return 0;
-    case KEY_JSON:
-        result->form.json = true;
-        return 0;
-    case KEY_MD:
-        result->form.markdown = true;
-        return 0;
-    case 'v':
-        result->form.verbose = true;
-        return 0;
-    case KEY_STEP:
-        result->model.step_regex = value;
-        return 0;
-    case KEY_STEP_EVERY:
-        return gw_take_step_every(state, value, &result->model.step_every);
-    case KEY_RANK_SIZE:
-        return gw_take_rank_size(state, value, &result->model.rank_bytes);
     case ARGP_KEY_ARGS:
         result->inputs = state->argv + state->next;
         result->input_count = state->argc - state->next;
@@ -75,10 +48,6 @@ static error_t take_option(int key, char *value, struct argp_state *state)
     case ARGP_KEY_END:
         if (!result->input_count)
             return gw_usage_error(state, "the summaries to merge are missing");
-        if (result->form.json && result->form.markdown)
-            return gw_usage_error(state, "--json and --md exclude each other");
-        if (result->model.step_every && !result->model.step_regex)
-            return gw_usage_error(state, "--step-every goes with --step");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -96,8 +65,8 @@ static int write_report(const char *command, const struct merge_options *chosen,
     if (chosen->output)
         status = gw_output_open(&output, chosen->output);
     const bool is_open = status == 0;
-    const bool is_written =
-        is_open && gw_write_report(command, &chosen->form, model, &judged, output.file ? output.file : stdout) == 0;
+    const bool is_written = is_open && gw_write_report(command, &chosen->report.form, model, &judged,
+                                                       output.file ? output.file : stdout) == 0;
     if (output.file)
         status = gw_output_close(&output, is_written ? 0 : -ECANCELED);
     if (status != 0 && (is_written || !is_open))
@@ -111,7 +80,7 @@ end:
 
 int gw_verb_merge(int argc, char **argv)
 {
-    static const struct argp argp = {options, take_option, "SUMMARY...", help_text, NULL, NULL, NULL};
+    static const struct argp argp = {options, take_option, "SUMMARY...", help_text, gw_report_options, NULL, NULL};
     struct merge_options chosen = {0};
     struct gw_recordings recordings = {0};
     struct gw_model *model = NULL;
@@ -122,7 +91,7 @@ int gw_verb_merge(int argc, char **argv)
     for (int i = 0; i < chosen.input_count && status == 0; i++)
         status = gw_recordings_read(&recordings, chosen.inputs[i], NULL, &error);
     if (status == 0)
-        status = gw_model_build_from_recordings("merged ranks", &recordings, &chosen.model, &model, &error);
+        status = gw_model_build_from_recordings("merged ranks", &recordings, &chosen.report.model, &model, &error);
     if (status != 0)
         gw_complain(argv[0], "%s", error.text);
     int exit_status = status == 0 ? write_report(argv[0], &chosen, model) : GW_EXIT_FAILURE;

@@ -3,6 +3,7 @@
 
 #include "analyzer/cli/cli.h"
 #include "analyzer/cli/load.h"
+#include "analyzer/cli/run_options.h"
 #include "analyzer/model/build.h"
 #include "analyzer/verdicts/verdicts.h"
 #include "plots/plots.h"
@@ -15,26 +16,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum {
-    KEY_ONLY = 1000,
-    KEY_THEME,
-    KEY_WIDTH,
-    KEY_SCALE,
-    KEY_FORMAT,
-    KEY_STEPS,
-    KEY_RANGE,
-    KEY_AGAINST,
-    KEY_PER,
-    KEY_STEP,
-    KEY_STEP_EVERY
-};
+enum { KEY_ONLY = 1000, KEY_THEME, KEY_WIDTH, KEY_SCALE, KEY_FORMAT, KEY_STEPS, KEY_RANGE, KEY_AGAINST, KEY_PER };
 
 struct arguments {
-    const char *run, *against, *output, *step_regex;
+    const char *run, *against, *output;
     const struct gw_plot *only;
     const char *unit; /* of the comparison */
     double per[2];    /* units in a step of RUN, of OTHER; 0 without --per */
-    uint32_t step_every;
+    struct gw_model_options model;
     struct gw_plot_options options;
 };
 
@@ -51,9 +40,6 @@ static const struct argp_option options[] = {
      "Timeline and memory of these steps instead of the median one and the whole run; step numbers as in the report.",
      0},
     {"range", KEY_RANGE, "T1..T2", 0, "Likewise of this range, in milliseconds from the begin of the trace.", 0},
-    {"step", KEY_STEP, "REGEX", 0,
-     "An NVTX range, or else a kernel, whose name matches begins a step. Default: steps are found by themselves.", 0},
-    {"step-every", KEY_STEP_EVERY, "N", 0, "With --step: only every N-th match begins one.", 0},
     {"format", KEY_FORMAT, "png|svg|pdf", 0, "Kind of file. Default: png.", 0},
     {"theme", KEY_THEME, "light|dark", 0, "Colours. Default: light.", 0},
     {"width", KEY_WIDTH, "PIXELS", 0, "Width of the pictures, 1000 to 8000. Default: 1600.", 0},
@@ -107,6 +93,9 @@ static error_t take_option(int key, char *value, struct argp_state *state)
     error_t error;
 
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &arguments->model;
+        return 0;
     case 'o':
         if (*value == '\0')
             return gw_usage_error(state, "the name of the directory is empty");
@@ -120,11 +109,6 @@ static error_t take_option(int key, char *value, struct argp_state *state)
         return 0;
     case KEY_PER:
         return gw_take_per(state, value, &arguments->unit, arguments->per);
-    case KEY_STEP:
-        arguments->step_regex = value;
-        return 0;
-    case KEY_STEP_EVERY:
-        return gw_take_step_every(state, value, &arguments->step_every);
     case KEY_THEME:
         plot->theme = gw_theme_find(value);
         return plot->theme ? 0 : gw_usage_error(state, "--theme has no '%s'", value);
@@ -161,8 +145,6 @@ static error_t take_option(int key, char *value, struct argp_state *state)
                                   arguments->only->name);
         if (arguments->per[0] > 0.0 && !arguments->against)
             return gw_usage_error(state, "--per goes with --against");
-        if (arguments->step_every && !arguments->step_regex)
-            return gw_usage_error(state, "--step-every goes with --step");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -247,7 +229,7 @@ static int analyse(const char *command, const char *run, const struct arguments 
 {
     int error;
 
-    analysis->model = gw_load_model(command, run, arguments->step_regex, arguments->step_every);
+    analysis->model = gw_load_model(command, run, &arguments->model);
     if (!analysis->model)
         return -EIO;
     error = gw_budget_create(analysis->model, &analysis->budget);
@@ -317,6 +299,7 @@ int gw_verb_plot(int argc, char **argv)
         .parser = take_option,
         .args_doc = "RUN",
         .doc = "Draws pictures of what `gpuwitness record` left in the directory RUN and prints their names.",
+        .children = gw_step_options,
         .help_filter = add_plots};
     struct arguments arguments = {.output = ".", .unit = "step", .options = gw_plot_default_options()};
     struct analysis analysis = {NULL, NULL, NULL};

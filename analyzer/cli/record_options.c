@@ -1,9 +1,8 @@
 #include "analyzer/cli/record_options.h"
 
 #include "analyzer/cli/cli.h"
-#include "analyzer/cli/load.h"
+#include "analyzer/cli/run_options.h"
 
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,20 +161,6 @@ static error_t take_count(const struct argp_state *state, const char *value, uns
     return 0;
 }
 
-static error_t take_step_mark(const struct argp_state *state, const char *value, const char **ret_mark)
-{
-    regex_t compiled;
-    char reason[128];
-    int code = regcomp(&compiled, value, REG_EXTENDED | REG_NOSUB);
-    if (code != 0) {
-        regerror(code, &compiled, reason, sizeof(reason));
-        return gw_usage_error(state, "--step: '%s' is not a regular expression: %s", value, reason);
-    }
-    regfree(&compiled);
-    *ret_mark = value;
-    return 0;
-}
-
 static error_t take_slow_factor(const struct argp_state *state, const char *value, double *ret_factor)
 {
     char *end;
@@ -265,7 +250,7 @@ static error_t take_option(int key, char *value, struct argp_state *state)
         return gw_take_steps(state, value, &first, &last);
     }
     case KEY_STEP:
-        return take_step_mark(state, value, &result->step_mark);
+        return gw_take_step(state, value, &result->step_mark);
     case KEY_SLOW_STEP:
         return take_slow_factor(state, value, &result->slow_factor);
     case KEY_ROTATE:

@@ -1,7 +1,7 @@
 /* gpuwitness reduce: the recordings of a run as summaries in one file. */
 #include "analyzer/cli/cli.h"
-#include "analyzer/cli/load.h"
 #include "analyzer/cli/progress.h"
+#include "analyzer/cli/run_options.h"
 #include "analyzer/cli/verbs.h"
 #include "analyzer/export/output.h"
 #include "analyzer/model/recordings.h"

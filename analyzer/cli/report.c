@@ -3,8 +3,8 @@
 #include "analyzer/cli/cli.h"
 #include "analyzer/cli/load.h"
 #include "analyzer/cli/mpi.h"
+#include "analyzer/cli/run_options.h"
 #include "analyzer/cli/verbs.h"
-#include "analyzer/cli/write_report.h"
 #include "analyzer/model/build.h"
 
 #include <errno.h>
@@ -14,30 +14,16 @@
 
 #define STATUS_FAILED_ON 3
 
-enum {
-    KEY_JSON = 1000,
-    KEY_MD,
-    KEY_VERDICT,
-    KEY_EXPLAIN,
-    KEY_FAIL_ON,
-    KEY_STEP,
-    KEY_STEP_EVERY,
-    KEY_LINK,
-    KEY_MPI,
-    KEY_RANK_SIZE
-};
+enum { KEY_VERDICT = 1000, KEY_EXPLAIN, KEY_FAIL_ON, KEY_MPI };
 
 struct report_options {
     const char *run, *explain, *fail_id;
     double fail_ms;
-    struct gw_report_form form;
-    struct gw_model_options model;
+    struct gw_report_choice report;
     bool mpi;
 };
 
 static const struct argp_option options[] = {
-    {"json", KEY_JSON, 0, 0, "Write the report as JSON (schema gpuwitness.report/1).", 0},
-    {"md", KEY_MD, 0, 0, "Write the report as Markdown, for a bug report.", 0},
     {"verdict", KEY_VERDICT, "ID", 0, "Print only this verdict.", 0},
     {"explain", KEY_EXPLAIN, "ID", 0, "Say what a verdict is about, how it is judged and what mends it; needs no RUN.",
      0},
@@ -45,20 +31,9 @@ static const struct argp_option options[] = {
      "End with status 3 when verdict ID is confirmed with a saving above MS milliseconds a step; ID 'any' stands for "
      "each.",
      0},
-    {"verbose", 'v', 0, 0, "All evidence, every class, and why each suspect was ruled out.", 0},
-    {"step", KEY_STEP, "REGEX", 0,
-     "An NVTX range, or else a kernel, whose name matches begins a step. Default: steps are found by themselves.", 0},
-    {"step-every", KEY_STEP_EVERY, "N", 0, "With --step: only every N-th match begins one.", 0},
-    {"link-gbps", KEY_LINK, "GBPS", 0,
-     "Bus bandwidth in GB/s that the links between the GPUs should give, as nccl-tests count it; for comm-slow-link.",
-     0},
     {"mpi", KEY_MPI, 0, 0,
      "One of several processes that mpirun or srun started to read RUN together: each reduces the ranks that lie where "
      "it runs, the first prints the report.",
-     0},
-    {"rank-size", KEY_RANK_SIZE, "SIZE", 0,
-     "Of each of several ranks, read no more than SIZE bytes of records (K, M, G allowed), in whole steps. Default: "
-     "8G, shared by all ranks.",
      0},
     {0},
 };
@@ -105,49 +80,24 @@ static error_t take_fail_on(const struct argp_state *state, char *value, struct 
     return 0;
 }
 
-static error_t take_link(const struct argp_state *state, const char *value, double *ret_gbps)
-{
-    char *end;
-    double gbps = strtod(value, &end);
-    if (end == value || *end != '\0' || !(gbps > 0) || !(gbps < 1e6))
-        return gw_usage_error(state, "--link-gbps wants a rate in GB/s, such as 150, not '%s'", value);
-    *ret_gbps = gbps;
-    return 0;
-}
-
 static error_t take_option(int key, char *value, struct argp_state *state)
 {
     struct report_options *result = state->input;
     switch (key) {
-    case KEY_JSON:
-        result->form.json = true;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &result->report;
         return 0;
-    case KEY_MD:
-        result->form.markdown = true;
-        return 0;
-    case KEY_LINK:
-        return take_link(state, value, &result->model.link_gbps);
     case KEY_MPI:
         result->mpi = true;
         return 0;
-    case KEY_RANK_SIZE:
-        return gw_take_rank_size(state, value, &result->model.rank_bytes);
     case KEY_VERDICT:
-        result->form.verdict = value;
+        result->report.form.verdict = value;
         return is_verdict(value) ? 0 : unknown_verdict(state, value);
     case KEY_EXPLAIN:
         result->explain = value;
         return is_verdict(value) ? 0 : unknown_verdict(state, value);
     case KEY_FAIL_ON:
         return take_fail_on(state, value, result);
-    case KEY_STEP:
-        result->model.step_regex = value;
-        return 0;
-    case KEY_STEP_EVERY:
-        return gw_take_step_every(state, value, &result->model.step_every);
-    case 'v':
-        result->form.verbose = true;
-        return 0;
     case ARGP_KEY_ARG:
         if (result->run)
             return gw_usage_error(state, "only one run can be reported at a time");
@@ -156,12 +106,8 @@ static error_t take_option(int key, char *value, struct argp_state *state)
     case ARGP_KEY_END:
         if (!result->run && !result->explain)
             return gw_usage_error(state, "the run to report is missing");
-        if ((result->form.json || result->form.markdown) && result->form.verdict)
+        if ((result->report.form.json || result->report.form.markdown) && result->report.form.verdict)
             return gw_usage_error(state, "--json and --md write all verdicts; they do not go with --verdict");
-        if (result->form.json && result->form.markdown)
-            return gw_usage_error(state, "--json and --md exclude each other");
-        if (result->model.step_every && !result->model.step_regex)
-            return gw_usage_error(state, "--step-every goes with --step");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -184,7 +130,7 @@ static int write_report(const char *command, const struct report_options *chosen
     struct gw_judged judged = {NULL, NULL};
     int exit_status = GW_EXIT_FAILURE;
     if (gw_judge_run(command, model, &judged) == 0 &&
-        gw_write_report(command, &chosen->form, model, &judged, stdout) == 0)
+        gw_write_report(command, &chosen->report.form, model, &judged, stdout) == 0)
         exit_status = chosen->fail_id && fails(chosen, judged.verdicts) ? STATUS_FAILED_ON : GW_EXIT_OK;
     gw_judged_release(&judged);
     return exit_status;
@@ -203,7 +149,7 @@ static int explain(const char *command, const char *id)
 
 int gw_verb_report(int argc, char **argv)
 {
-    static const struct argp argp = {options, take_option, "RUN", help_text, NULL, NULL, NULL};
+    static const struct argp argp = {options, take_option, "RUN", help_text, gw_report_options, NULL, NULL};
     struct report_options chosen = {0};
     if (gw_parse_options(&argp, argc, argv, 0, &chosen) != 0)
         return GW_EXIT_USAGE;
@@ -214,14 +160,14 @@ int gw_verb_report(int argc, char **argv)
         int exit_status = GW_EXIT_FAILURE;
         struct gw_mpi *mpi = NULL;
         if (gw_mpi_begin(argv[0], &mpi) == 0) {
-            if (gw_mpi_load(mpi, chosen.run, &chosen.model, &model) == 0)
+            if (gw_mpi_load(mpi, chosen.run, &chosen.report.model, &model) == 0)
                 exit_status = model ? write_report(argv[0], &chosen, model) : GW_EXIT_OK;
             exit_status = gw_mpi_end(mpi, exit_status);
         }
         gw_model_destroy(model);
         return exit_status;
     }
-    model = gw_load_model_as(argv[0], chosen.run, &chosen.model);
+    model = gw_load_model(argv[0], chosen.run, &chosen.report.model);
     if (!model)
         return GW_EXIT_FAILURE;
     int exit_status = write_report(argv[0], &chosen, model);

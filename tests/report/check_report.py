@@ -67,8 +67,11 @@ def main():
         for wrong in ("host-sync", ">1", "host-sync>", "host-sync>x", "host-sync>-1", "host-sink>1"):
             run("report", "--fail-on", wrong, folder, status=2)
         for wrong in (("--json", "--md"), ("--json", "--verdict", "host-sync"), ("--md", "--verdict", "host-sync"),
-                      ("--step-every", "2"), ("--rank-size", "0"), ("--rank-size", "x")):
+                      ("--step-every", "2"), ("--step", ""), ("--step", "("), ("--link-gbps", "0"), ("--rank-size", "0"),
+                      ("--rank-size", "x")):
             run("report", *wrong, folder, status=2)
+            if "--verdict" not in wrong:
+                run("merge", *wrong, folder, status=2)
         run("report", status=2)
 
         # What only the GPU's times would tell is not ruled out without them.
