@@ -163,6 +163,41 @@ void gw_comm_destroy(struct gw_comm *comm)
     free(comm);
 }
 
+size_t gw_comm_same_step_until(const struct gw_comm *comm, size_t from)
+{
+    size_t to = from;
+    while (to < comm->kernels_count && comm->kernels[to].step == comm->kernels[from].step &&
+           comm->kernels[to].device == comm->kernels[from].device)
+        to++;
+    return to;
+}
+
+size_t gw_comm_place_after(const struct gw_comm *comm, uint32_t device, uint32_t op)
+{
+    size_t low = comm->device_first[device], high = comm->device_first[device + 1];
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (comm->device_ops[middle] <= op)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool gw_comm_is_reduction(const struct gw_model *model, const struct gw_comm_kernel *kernel)
+{
+    uint8_t kind = model->collectives[kernel->collective].kind;
+    return kind == GW_COMM_ALL_REDUCE || kind == GW_COMM_REDUCE || kind == GW_COMM_REDUCE_SCATTER;
+}
+
+bool gw_comm_are_alike(const struct gw_model *model, uint32_t left, uint32_t right)
+{
+    const struct gw_collective *a = &model->collectives[left], *b = &model->collectives[right];
+    return a->communicator == b->communicator && a->kind == b->kind && a->type == b->type &&
+           a->reduction == b->reduction && a->stream == b->stream && a->rank == b->rank;
+}
+
 int gw_comm_ready(const struct gw_judge *judge, struct gw_verdict *verdict, unsigned needs)
 {
     const struct gw_comm *comm = judge->comm;

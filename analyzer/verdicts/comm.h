@@ -41,6 +41,18 @@ uint64_t gw_comm_transfer_ns(const struct gw_comm_kernel *kernel);
 /* What a kernel's transfer would take at a bus bandwidth: a latency and the bytes. Overheads as measured by the run. */
 double gw_comm_expected_ns(const struct gw_comm *comm, const struct gw_comm_kernel *kernel, double gbps);
 
+/* End of the run of kernels of one step and device that begins at `from`. */
+size_t gw_comm_same_step_until(const struct gw_comm *comm, size_t from);
+
+/* Place in device_ops of the device's first operation after `op`; that of its end for none. */
+size_t gw_comm_place_after(const struct gw_comm *comm, uint32_t device, uint32_t op);
+
+/* Whether it sums over ranks; what it carries out has to be recorded. */
+bool gw_comm_is_reduction(const struct gw_model *model, const struct gw_comm_kernel *kernel);
+
+/* Whether two collectives of the model differ in bytes and buffers at most. */
+bool gw_comm_are_alike(const struct gw_model *model, uint32_t left, uint32_t right);
+
 /* What a judge of communication needs of a run. */
 #define GW_COMM_NEEDS_SIZES 0x1u /* the collectives of all kernels were recorded */
 #define GW_COMM_NEEDS_RANKS 0x2u /* and all ranks are in the run */

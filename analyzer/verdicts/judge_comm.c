@@ -25,44 +25,14 @@ static bool is_compute(const struct gw_judge *judge, uint32_t op)
     return gw_op_class(&judge->model->ops[op]) == GW_CLASS_COMPUTE;
 }
 
-/* End of the run of kernels of one step and device that begins at `from`. */
-static size_t same_step_until(const struct gw_comm *comm, size_t from)
-{
-    size_t to = from;
-    while (to < comm->kernels_count && comm->kernels[to].step == comm->kernels[from].step &&
-           comm->kernels[to].device == comm->kernels[from].device)
-        to++;
-    return to;
-}
-
-/* Place in device_ops of the device's first operation after `op`; that of its end for none. */
-static size_t place_after(const struct gw_comm *comm, uint32_t device, uint32_t op)
-{
-    size_t low = comm->device_first[device], high = comm->device_first[device + 1];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (comm->device_ops[middle] <= op)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* The device's first operation after `op` that computes, or GW_NONE. */
 static uint32_t next_compute(const struct gw_judge *judge, uint32_t device, uint32_t op)
 {
     const struct gw_comm *comm = judge->comm;
-    size_t at = place_after(comm, device, op), end = comm->device_first[device + 1];
+    size_t at = gw_comm_place_after(comm, device, op), end = comm->device_first[device + 1];
     while (at < end && !is_compute(judge, comm->device_ops[at]))
         at++;
     return at < end ? comm->device_ops[at] : GW_NONE;
-}
-
-static bool is_reduction(const struct gw_judge *judge, const struct gw_comm_kernel *kernel)
-{
-    uint8_t kind = judge->model->collectives[kernel->collective].kind;
-    return kind == GW_COMM_ALL_REDUCE || kind == GW_COMM_REDUCE || kind == GW_COMM_REDUCE_SCATTER;
 }
 
 /* ---- on the compute stream ---- */
@@ -91,7 +61,7 @@ static bool *find_computing(const struct gw_judge *judge)
 static bool may_run_beside(const struct gw_judge *judge, const struct gw_comm_kernel *kernel, const bool *computes)
 {
     return !kernel->is_message && !kernel->claimed && computes[judge->model->ops[kernel->op].stream] &&
-           (kernel->collective == GW_NONE || is_reduction(judge, kernel));
+           (kernel->collective == GW_NONE || gw_comm_is_reduction(judge->model, kernel));
 }
 
 /* A step's compute between the collectives that might run beside it. */
@@ -160,7 +130,7 @@ int gw_judge_comm_serialised(struct gw_judge *judge, struct gw_verdict *verdict)
     }
     for (size_t from = 0, to; from < comm->kernels_count; from = to) {
         uint32_t last = GW_NONE;
-        to = same_step_until(comm, from);
+        to = gw_comm_same_step_until(comm, from);
         for (size_t i = from; i < to; i++) {
             const struct gw_comm_kernel *kernel = &comm->kernels[i];
             if (!may_run_beside(judge, kernel, computes))
@@ -273,13 +243,6 @@ end:
 
 /* ---- in many pieces ---- */
 
-static bool are_alike(const struct gw_model *model, uint32_t left, uint32_t right)
-{
-    const struct gw_collective *a = &model->collectives[left], *b = &model->collectives[right];
-    return a->communicator == b->communicator && a->kind == b->kind && a->type == b->type &&
-           a->reduction == b->reduction && a->stream == b->stream && a->rank == b->rank;
-}
-
 /* The small collectives of one step and device that could be one. */
 struct tiny_group {
     uint32_t first, last; /* kernels */
@@ -303,7 +266,8 @@ static size_t find_groups(const struct gw_judge *judge, size_t from, size_t to, 
         size_t g = 0;
         if (!is_tiny(kernel, gbps))
             continue;
-        while (g < count && !are_alike(judge->model, comm->kernels[groups[g].first].collective, kernel->collective))
+        while (g < count &&
+               !gw_comm_are_alike(judge->model, comm->kernels[groups[g].first].collective, kernel->collective))
             g++;
         if (g == GROUPS_MAX)
             continue;
@@ -336,7 +300,7 @@ int gw_judge_comm_tiny(struct gw_judge *judge, struct gw_verdict *verdict)
         goto end;
     }
     for (size_t from = 0, to; from < comm->kernels_count; from = to) {
-        to = same_step_until(comm, from);
+        to = gw_comm_same_step_until(comm, from);
         size_t count = find_groups(judge, from, to, gbps, groups);
         for (size_t g = 0; g < count; g++) {
             if (groups[g].count < TINY_LEAST)
@@ -344,7 +308,7 @@ int gw_judge_comm_tiny(struct gw_judge *judge, struct gw_verdict *verdict)
             for (size_t i = groups[g].first; i <= groups[g].last; i++) {
                 const struct gw_comm_kernel *kernel = &comm->kernels[i];
                 if (!is_tiny(kernel, gbps) ||
-                    !are_alike(judge->model, comm->kernels[groups[g].first].collective, kernel->collective))
+                    !gw_comm_are_alike(judge->model, comm->kernels[groups[g].first].collective, kernel->collective))
                     continue;
                 bytes += (double)kernel->size_bytes;
                 dependent += may_run_beside(judge, kernel, computes);
@@ -366,132 +330,5 @@ int gw_judge_comm_tiny(struct gw_judge *judge, struct gw_verdict *verdict)
 end:
     gw_comm_plan_release(&plan);
     free(computes);
-    return ret;
-}
-
-/* ---- more often than needed ---- */
-
-/* Whether the step's reductions kernels[0..count) are a sequence of `period` of them, over and over. */
-static bool repeats(const struct gw_judge *judge, const struct gw_comm_kernel *const *kernels, size_t count,
-                    size_t period)
-{
-    if (count % period)
-        return false;
-    for (size_t i = period; i < count; i++) {
-        if (kernels[i]->size_bytes != kernels[i - period]->size_bytes ||
-            !are_alike(judge->model, kernels[i]->collective, kernels[i - period]->collective))
-            return false;
-    }
-    return true;
-}
-
-/* What a device was given between two reductions: how much, and whether a batch of its own. */
-struct portion {
-    uint64_t kernels, names; /* names: a sum over them, the same for the same kernels in any order */
-    uint32_t uploads;
-};
-
-/* Between the operation `after` (GW_NONE: the step's begin) and `until`. */
-static struct portion portion_between(const struct gw_judge *judge, const struct gw_comm_kernel *until, uint32_t after)
-{
-    const struct gw_comm *comm = judge->comm;
-    size_t end = place_after(comm, until->device, until->op), at = end;
-    struct portion portion = {0};
-    while (at > comm->device_first[until->device] && comm->op_step[comm->device_ops[at - 1]] == until->step &&
-           (after == GW_NONE || comm->device_ops[at - 1] > after))
-        at--;
-    for (; at < end; at++) {
-        const struct gw_op *op = &judge->model->ops[comm->device_ops[at]];
-        if (op->kind == GW_OP_KERNEL) {
-            portion.kernels++;
-            portion.names += ((uint64_t)op->name + 1) * 0x9e3779b97f4a7c15u;
-        }
-        portion.uploads += op->kind == GW_OP_H2D;
-    }
-    return portion;
-}
-
-/* Whether each repetition goes with the same compute, as micro-steps do; *ret_batches: each also with an upload. */
-static bool are_micro_steps(const struct gw_judge *judge, const struct gw_comm_kernel *const *kernels, size_t count,
-                            size_t times, bool *ret_batches)
-{
-    struct portion first = {0}, usual = {0};
-    *ret_batches = true;
-    for (size_t r = 0; r < times; r++) {
-        uint32_t after = r ? kernels[r * count / times - 1]->op : GW_NONE;
-        struct portion portion = portion_between(judge, kernels[(r + 1) * count / times - 1], after);
-        *ret_batches = *ret_batches && (r == 0 || portion.uploads); /* a step may begin after its first upload */
-        if (r == 0)
-            first = portion;
-        else if (r == 1)
-            usual = portion;
-        else if (portion.kernels != usual.kernels || portion.names != usual.names)
-            return false;
-    }
-    /* The first may hold what belongs to the step as a whole, too. */
-    return usual.kernels && first.kernels >= usual.kernels && first.kernels <= usual.kernels + usual.kernels / 4 + 2;
-}
-
-/* How often the step's reductions are made over, each time as a micro-step; 1: they are not. */
-static size_t micro_steps(const struct gw_judge *judge, const struct gw_comm_kernel *const *kernels, size_t count,
-                          bool *ret_batches)
-{
-    for (size_t period = 1; period <= count / 2; period++) {
-        if (repeats(judge, kernels, count, period) &&
-            are_micro_steps(judge, kernels, count, count / period, ret_batches))
-            return count / period;
-    }
-    return 1;
-}
-
-int gw_judge_comm_redundant(struct gw_judge *judge, struct gw_verdict *verdict)
-{
-    const struct gw_comm *comm = judge->comm;
-    struct gw_comm_plan plan = {0};
-    const struct gw_comm_kernel **kernels = NULL;
-    double unclear = 0, most = 0;
-    int ret = gw_comm_ready(judge, verdict, GW_COMM_NEEDS_SIZES);
-    if (ret <= 0)
-        return ret;
-    kernels = calloc(comm->kernels_count + 1, sizeof *kernels);
-    if (!kernels || gw_comm_plan_init(&plan, judge) < 0) {
-        ret = -ENOMEM;
-        goto end;
-    }
-    ret = 0;
-    for (size_t from = 0, to; from < comm->kernels_count; from = to) {
-        size_t count = 0;
-        bool has_batches = false;
-        to = same_step_until(comm, from);
-        for (size_t i = from; i < to; i++) {
-            if (is_reduction(judge, &comm->kernels[i]))
-                kernels[count++] = &comm->kernels[i];
-        }
-        size_t times = micro_steps(judge, kernels, count, &has_batches);
-        if (times < 2)
-            continue;
-        unclear += !has_batches;
-        most = fmax(most, (double)times);
-        for (size_t i = 0; has_batches && i + count / times < count && ret == 0; i++) {
-            gw_comm_plan_drop(&plan, judge, kernels[i]->op);
-            ret = gw_comm_plan_mark(&plan, kernels[i]->op);
-        }
-        if (ret < 0)
-            goto end;
-    }
-    if (!plan.marked_count && unclear >= 0.5 * fmax(judge->steps, 1)) {
-        ret = gw_verdict_unknown(verdict,
-                                 "the same reductions repeat %.0f times a step with the same kernels between; whether "
-                                 "they reduce the same gradients is not recorded",
-                                 most);
-        goto end;
-    }
-    ret = gw_comm_plan_conclude(&plan, judge, verdict,
-                                "the same reductions are made up to %.0f times between two parameter updates, each "
-                                "time for another batch; once would do",
-                                fmax(most, 1));
-end:
-    gw_comm_plan_release(&plan);
-    free(kernels);
     return ret;
 }

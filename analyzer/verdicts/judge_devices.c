@@ -62,19 +62,6 @@ static size_t common_collectives(const struct gw_judge *judge, uint32_t device, 
     return count;
 }
 
-static size_t place_of(const struct gw_comm *comm, uint32_t device, uint32_t op)
-{
-    size_t low = comm->device_first[device], high = comm->device_first[device + 1];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (comm->device_ops[middle] < op)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static double steps_of_process(const struct gw_model *model, uint32_t process)
 {
     double steps = 0;
@@ -116,7 +103,7 @@ static int busy_of(const struct gw_judge *judge, uint32_t device, const uint32_t
     if (ret == 0 && count >= 2) {
         double steps = fmax(steps_of_process(judge->model, judge->model->devices[device].process), 1);
         double a_step = fmax(round((double)count / steps), 1);
-        size_t from = place_of(comm, device, first) + 1, to = place_of(comm, device, last) + 1;
+        size_t from = gw_comm_place_after(comm, device, first), to = gw_comm_place_after(comm, device, last);
         *ret_ns = union_ns(list, add_busy(judge, from, to, communicates, list)) / (double)(count - 1) * a_step;
     } else if (ret == 0) {
         *ret_ns = busy_by_step(judge, device, communicates, list, busy);
