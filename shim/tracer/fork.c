@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "shim/timing/timing.h"
+#include "shim/tracer/steps.h"
 #include "shim/tracer/tracer.h"
 
 enum { AWAKE, DORMANT, WAKING };
@@ -80,6 +81,7 @@ static void after_in_child(void)
     if (gw_tracer.timing)
         gw_tracer.timing->forked();
     gw_tracer.timing = NULL;
+    gw_steps_forked();
     state = DORMANT;
     gw_tracer_record_first_call();
     if (was_awake) {

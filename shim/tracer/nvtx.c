@@ -269,7 +269,7 @@ static uint64_t domain_register_string_a(uint64_t domain, const char *text)
     uint32_t string = next_number(&last_string);
 
     if (gw_steps_counted)
-        gw_steps_string(string, text);
+        gw_steps_string(gw_tracer.host->thread(), string, text);
     emit_name(GW_NVTX_NAME_STRING, domain, string, text);
     return string;
 }

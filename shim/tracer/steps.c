@@ -1,5 +1,6 @@
 #include "shim/tracer/steps.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <regex.h>
 #include <stdio.h>
@@ -32,15 +33,18 @@ struct told {                            // what the recorder is to be told
 };
 
 bool gw_steps_counted;
-static regex_t pattern;
+static char *mark;                     // the regular expression
 static bool limited;                   // --steps
 static uint64_t first_step, last_step; // with it
 static double slow_factor;             // 0: not asked for
 static uint64_t quiet_ns, quiet_until_ns;
 static struct sockaddr_un recorder;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of all below; never held across a call of the program's
-static uint64_t kernels[KERNELS];                        // open addressing; 0: free, 1: was taken
+// Of all below; never held across a call of the program's, and only by threads that are busy.
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static regex_t pattern;
+static bool pattern_is_ready;
+static uint64_t kernels[KERNELS]; // open addressing; 0: free, 1: was taken
 static uint8_t strings[STRINGS / 8];
 static struct {
     uint64_t hash;
@@ -62,9 +66,13 @@ static uint64_t lengths_ns[LENGTHS], lengths_count;
 static struct told told;
 static int has_told; // something is in `told`
 
+// Called with the lock held. libc's own lock in the pattern may have been held by another thread at a fork, so a child
+// makes a pattern of its own.
 static bool matches(const char *name)
 {
-    return regexec(&pattern, name, 0, NULL, 0) == 0;
+    if (!pattern_is_ready)
+        pattern_is_ready = regcomp(&pattern, mark, REG_EXTENDED | REG_NOSUB) == 0;
+    return pattern_is_ready && regexec(&pattern, name, 0, NULL, 0) == 0;
 }
 
 static void say(const char *text)
@@ -175,10 +183,9 @@ void gw_steps_kernel_named(uint64_t function, const char *name)
 {
     const uint64_t was_taken = 1;
     char *readable = gw_kernel_name_short(name);
-    bool marked = readable && matches(readable);
 
-    free(readable);
     pthread_mutex_lock(&lock);
+    bool marked = readable && matches(readable);
     unsigned at = place_of(function), room = KERNELS;
     for (unsigned n = 0; n < KERNELS && kernels[at] && kernels[at] != function; n++, at = (at + 1) % KERNELS)
         if (kernels[at] == was_taken && room == KERNELS)
@@ -191,12 +198,14 @@ void gw_steps_kernel_named(uint64_t function, const char *name)
     else if (marked && !kernels[at])
         __atomic_store_n(&kernels[at], function, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&lock);
+    free(readable);
 }
 
-void gw_steps_before(const struct gw_thread *thread, const struct gw_info *info, const uint64_t *words)
+void gw_steps_before(struct gw_thread *thread, const struct gw_info *info, const uint64_t *words)
 {
     if (!info->is_driver || !info->form || info->form->kind != GW_KIND_LAUNCH || !is_marked(words[info->form->a]))
         return;
+    thread->busy = 1; // a signal handler that marks or launches must not wait for its own thread
     pthread_mutex_lock(&lock);
     // As in the reports, where a process with a thread for each device has a sequence of steps for each.
     if (marks == MARKS_UNKNOWN || (marks == MARKS_KERNELS && leader.thread == thread)) {
@@ -205,12 +214,14 @@ void gw_steps_before(const struct gw_thread *thread, const struct gw_info *info,
         count_mark(thread);
     }
     pthread_mutex_unlock(&lock);
+    thread->busy = 0;
 }
 
-void gw_steps_begun(const struct gw_info *info, const struct gw_call *call)
+void gw_steps_begun(struct gw_thread *thread, const struct gw_info *info, const struct gw_call *call)
 {
     if (!__atomic_load_n(&closing, __ATOMIC_RELAXED) || !info->driver_op)
         return;
+    thread->busy = 1;
     pthread_mutex_lock(&lock);
     if (closing) {
         // This operation is recorded, for it ends the last step; what follows is not.
@@ -220,27 +231,41 @@ void gw_steps_begun(const struct gw_info *info, const struct gw_call *call)
         __atomic_store_n(&has_told, 1, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&lock);
+    thread->busy = 0;
 }
 
-void gw_steps_ended(void)
+void gw_steps_ended(struct gw_thread *thread)
 {
     struct told now;
+    int cancel_state;
 
     if (!__atomic_load_n(&has_told, __ATOMIC_ACQUIRE))
         return;
+    thread->busy = 1;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state); // sending is a point where threads are cancelled
     pthread_mutex_lock(&lock);
     now = told;
     told = (struct told){0};
     has_told = 0;
     pthread_mutex_unlock(&lock);
     tell(&now);
+    pthread_setcancelstate(cancel_state, NULL);
+    thread->busy = 0;
 }
 
-void gw_steps_string(uint32_t string, const char *text)
+void gw_steps_string(struct gw_thread *thread, uint32_t string, const char *text)
 {
-    if (!text || string >= STRINGS || !matches(text))
+    int saved_errno = errno;
+
+    if (!text || string >= STRINGS || thread->busy)
         return;
-    __atomic_fetch_or(&strings[string / 8], (uint8_t)(1u << string % 8), __ATOMIC_RELAXED);
+    thread->busy = 1;
+    pthread_mutex_lock(&lock);
+    if (matches(text))
+        __atomic_fetch_or(&strings[string / 8], (uint8_t)(1u << string % 8), __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&lock);
+    thread->busy = 0;
+    errno = saved_errno;
 }
 
 // Called with the lock held. Texts come again and again, and matching them takes long.
@@ -287,6 +312,12 @@ void gw_steps_range_ends(const struct gw_thread *thread, enum gw_nvtx_kind kind,
     pthread_mutex_unlock(&lock);
 }
 
+void gw_steps_forked(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    pattern_is_ready = false;
+}
+
 bool gw_steps_are_off(void)
 {
     return limited && !__atomic_load_n(&recording, __ATOMIC_RELAXED);
@@ -321,15 +352,19 @@ static bool read_slow(const char *text)
 
 bool gw_steps_init(void)
 {
-    const char *mark = getenv(GW_STEPS_MARK_VARIABLE), *range = getenv(GW_STEPS_RANGE_VARIABLE),
+    const char *told_mark = getenv(GW_STEPS_MARK_VARIABLE), *range = getenv(GW_STEPS_RANGE_VARIABLE),
                *slow = getenv(GW_STEPS_SLOW_VARIABLE), *home = getenv("LTTNG_HOME");
 
-    if (!mark || !home || strlen(home) + sizeof(GW_STEPS_SOCKET) >= sizeof(recorder.sun_path))
+    if (!told_mark || !home || strlen(home) + sizeof(GW_STEPS_SOCKET) >= sizeof(recorder.sun_path))
         return false;
     limited = range && read_range(range);
     if (slow && !read_slow(slow))
         slow_factor = 0;
-    if ((!limited && !(slow_factor > 0)) || regcomp(&pattern, mark, REG_EXTENDED | REG_NOSUB) != 0)
+    if (!limited && !(slow_factor > 0))
+        return false;
+    mark = strdup(told_mark);
+    pattern_is_ready = mark && regcomp(&pattern, mark, REG_EXTENDED | REG_NOSUB) == 0;
+    if (!pattern_is_ready)
         return false;
     recorder.sun_family = AF_UNIX;
     snprintf(recorder.sun_path, sizeof(recorder.sun_path), "%s/%s", home, GW_STEPS_SOCKET);

@@ -28,14 +28,17 @@ bool gw_steps_are_off(void);
 void gw_steps_kernel_named(uint64_t function, const char *name);
 
 // Before a call of the driver is recorded, or not: counts it if it is a mark.
-void gw_steps_before(const struct gw_thread *thread, const struct gw_info *info, const uint64_t *words);
+void gw_steps_before(struct gw_thread *thread, const struct gw_info *info, const uint64_t *words);
 // After the beginning of a recorded call; its end: tells the recorder what there is to tell.
-void gw_steps_begun(const struct gw_info *info, const struct gw_call *call);
-void gw_steps_ended(void);
+void gw_steps_begun(struct gw_thread *thread, const struct gw_info *info, const struct gw_call *call);
+void gw_steps_ended(struct gw_thread *thread);
+
+// In a forked child: locks may be held by threads that are not there.
+void gw_steps_forked(void);
 
 // A string of NVTX was registered; a range began (a mark too), or ended. id: of a range that is no push, else the
 // level. text: NULL when it is the registered string.
-void gw_steps_string(uint32_t string, const char *text);
+void gw_steps_string(struct gw_thread *thread, uint32_t string, const char *text);
 void gw_steps_range_begins(const struct gw_thread *thread, enum gw_nvtx_kind kind, uint64_t domain, uint64_t id,
                            uint32_t string, const char *text);
 void gw_steps_range_ends(const struct gw_thread *thread, enum gw_nvtx_kind kind, uint64_t domain, uint64_t id);

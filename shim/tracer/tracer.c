@@ -345,7 +345,7 @@ static bool begin_by_steps(struct gw_thread *thread, struct gw_call *call, unsig
         return false;
     if (!gw_call_begin(thread, call, function, words))
         return false;
-    gw_steps_begun(info, call);
+    gw_steps_begun(thread, info, call);
     return true;
 }
 
@@ -354,7 +354,7 @@ static void end_by_steps(struct gw_thread *thread, struct gw_call *call, const u
     int saved_errno = errno;
 
     gw_call_end(thread, call, words, result);
-    gw_steps_ended();
+    gw_steps_ended(thread);
     errno = saved_errno;
 }
 

@@ -10,6 +10,7 @@ from harness import GPUWITNESS, Recorded, main
 BUILD = pathlib.Path(GPUWITNESS).parent.parent
 EXAMPLE = BUILD / "examples" / "train_loop"
 PACED = BUILD / "bin" / "gw_paced"
+MARKED_FORKS = BUILD / "bin" / "gw_marked_forks"
 KERNEL = "--step=^optimizer_spin_ns$"
 RANGE = "--step=^step"
 
@@ -109,6 +110,11 @@ class Steps(Counted):
         report, _ = self.run_steps(RANGE, "--steps=100..200", program=(str(PACED), "40", "-1"))
         self.assertEqual(report["steps"]["count"], 0)
         self.assertIn("--step matched 40 times", json.dumps(report["coverage"]["disabled"]))
+
+    def test_forks_while_marks_are_counted(self):
+        """A child has a copy of whatever lock the marking thread held, and of no thread that gives it back."""
+        done = self.record(str(MARKED_FORKS), "30", options=("-q", "--simgpu", "--steps=5..9", "--step=(a|aa)*step$"))
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
 
     def test_refused(self):
         for options, word in ((["--steps=1..2"], b"needs --step"), ([KERNEL], b"goes with"),
