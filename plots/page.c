@@ -295,15 +295,11 @@ double gw_page_empty(struct gw_page *page, double y, const char *why)
 
 static void note_missing(const struct gw_model *model, char *text, size_t size)
 {
-    uint64_t untimed = 0, floor_ns = 0;
+    uint64_t untimed = 0, half_ns, floor_ns = gw_timing_floor(model, &half_ns);
     char count[GW_UNIT_TEXT], amount[GW_UNIT_TEXT], part[256];
 
     for (size_t i = 0; i < model->ops_count; i++)
         untimed += (model->ops[i].flags & GW_OP_UNTIMED) != 0;
-    for (size_t i = 0; i < model->devices_count; i++) {
-        if (model->devices[i].timing_floor_ns > floor_ns)
-            floor_ns = model->devices[i].timing_floor_ns;
-    }
     if (model->timing == GW_TIMING_OFF && model->ops_count) {
         gw_page_add_part(text, size, "GPU timing was off: what the GPU did is not shown");
     } else if (untimed) {

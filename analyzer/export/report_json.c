@@ -133,7 +133,7 @@ static json_t *perturbation_json(struct json *json, const struct gw_model *model
 static json_t *coverage_json(struct json *json, const struct gw_model *model)
 {
     json_t *coverage = json_object(), *ranges = json_array(), *not_wrapped = json_array();
-    uint64_t lost = model->run.discarded_events, in_ranges = 0, floor_ns = 0;
+    uint64_t lost = model->run.discarded_events, in_ranges = 0, half_ns, floor_ns = gw_timing_floor(model, &half_ns);
     for (size_t i = 0; i < model->losses_count; i++) {
         json_t *range = json_object();
         put(json, range, "begin_ns", json_integer((json_int_t)model->losses[i].begin_ns));
@@ -148,13 +148,12 @@ static json_t *coverage_json(struct json *json, const struct gw_model *model)
         if (item->kind == GW_COVERAGE_NOT_WRAPPED)
             append(json, not_wrapped, string_or_null(item->name));
     }
-    for (size_t i = 0; i < model->devices_count; i++)
-        floor_ns = model->devices[i].timing_floor_ns > floor_ns ? model->devices[i].timing_floor_ns : floor_ns;
     put(json, coverage, "calls", json_integer((json_int_t)model->calls_count));
     put(json, coverage, "lost_events", json_integer((json_int_t)(lost > in_ranges ? lost : in_ranges)));
     put(json, coverage, "lost_ranges", ranges);
     put(json, coverage, "gpu_timing", json_string(gw_timing_name(model->timing)));
     put(json, coverage, "timing_floor_ns", floor_ns ? json_integer((json_int_t)floor_ns) : json_null());
+    put(json, coverage, "timing_half_ns", floor_ns ? json_integer((json_int_t)half_ns) : json_null());
     uint64_t told;
     put(json, coverage, "untimed_operations", json_integer((json_int_t)gw_untimed_operations(model, &told)));
     put(json, coverage, "not_wrapped", not_wrapped);

@@ -36,13 +36,25 @@ int gw_build_floor(struct gw_builder *builder)
             continue;
         }
         qsort(errors, count, sizeof(*errors), by_value);
-        const uint64_t floor_ns = errors[count - 1 - count / 100];
-        if (floor_ns > model->devices[d].timing_floor_ns) {
-            model->devices[d].timing_floor_ns = floor_ns;
-        }
+        struct gw_device *device = &model->devices[d];
+        const uint64_t floor_ns = errors[count - 1 - count / 1000];
+        device->timing_floor_ns = floor_ns > device->timing_floor_ns ? floor_ns : device->timing_floor_ns;
+        device->timing_half_ns = errors[count / 2];
     }
     free(device_of);
     free(ops);
     free(first);
     return status;
+}
+
+uint64_t gw_timing_floor(const struct gw_model *model, uint64_t *ret_half_ns)
+{
+    uint64_t floor_ns = 0, half_ns = 0;
+    for (size_t d = 0; d < model->devices_count; d++) {
+        const struct gw_device *device = &model->devices[d];
+        floor_ns = device->timing_floor_ns > floor_ns ? device->timing_floor_ns : floor_ns;
+        half_ns = device->timing_half_ns > half_ns ? device->timing_half_ns : half_ns;
+    }
+    *ret_half_ns = half_ns;
+    return floor_ns;
 }

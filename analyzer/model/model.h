@@ -66,7 +66,8 @@ struct gw_device {
     char *name, *uuid, *pci;
     uint64_t memory_bytes;
     uint32_t multiprocessors, compute_capability;
-    uint64_t timing_floor_ns; /* 99 % of its kernels begin and end within this of what is said; 0 when not timed */
+    /* Within these of what is said 99.9 % of its kernels begin and end, and half of them; 0 when not timed. */
+    uint64_t timing_floor_ns, timing_half_ns;
     uint64_t clock_error_ns;
 };
 
@@ -165,6 +166,7 @@ struct gw_collective {
     uint64_t size_bytes;      /* as nccl-tests count: of the whole vector */
     uint64_t arrival_wait_ns; /* from its start to the latest start of the exchange */
     uint64_t transfer_ns;     /* from there to its end */
+    uint64_t send, recv;      /* buffers, equal in place; 0: none, or not recorded */
     uint32_t communicator;    /* index */
     uint32_t call;            /* index */
     uint32_t op;              /* index of the operation that carries it out, which several may share; or GW_NONE */
@@ -411,5 +413,8 @@ double gw_comm_bus_factor(enum gw_comm_kind kind, uint32_t size);
 
 /* Why events are missing, in a word or two for people and JSON: discarded, outside the windows, let go. */
 const char *gw_loss_reason_name(enum gw_loss_reason reason);
+
+/* timing_floor_ns and timing_half_ns of the device where each is largest; 0 when nothing was timed. */
+uint64_t gw_timing_floor(const struct gw_model *model, uint64_t *ret_half_ns);
 
 #endif

@@ -222,6 +222,7 @@ void tables_add_errors(struct tables *tables, const char *run_path)
 {
     struct gw_model *model = NULL;
     struct gw_error error = {""};
+    uint64_t half_ns;
     size_t count = 0;
     if (gw_model_build(run_path, NULL, &model, &error)) {
         die(run_path, error.text);
@@ -235,6 +236,7 @@ void tables_add_errors(struct tables *tables, const char *run_path)
     if (count != tables->op_count) {
         die(run_path, "the run has not as many operations as were exported");
     }
+    tables->stated_floor_ns = gw_timing_floor(model, &half_ns);
     gw_model_destroy(model);
 }
 

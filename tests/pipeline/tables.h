@@ -34,6 +34,7 @@ struct tables {
     size_t call_count;
     struct op_row *ops;
     size_t op_count;
+    uint64_t stated_floor_ns; /* of the run, as the report says it */
 };
 
 /* Each adds a file to the tables and ends the program with a message when it cannot be read or is not what it should
@@ -41,7 +42,7 @@ struct tables {
 void tables_add_truth(struct tables *tables, const char *path, uint32_t process);
 void tables_add_export(struct tables *tables, const char *folder);
 
-/* Sets error_ns of the exported operations from the model of their run. */
+/* Sets error_ns of the exported operations, and the stated floor, from the model of their run. */
 void tables_add_errors(struct tables *tables, const char *run_path);
 
 void tables_clear(struct tables *tables);
