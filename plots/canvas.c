@@ -1,5 +1,7 @@
 #include "plots/canvas.h"
 
+#include "analyzer/export/output.h"
+
 #include <cairo-pdf.h>
 #include <cairo-svg.h>
 #include <cairo.h>
@@ -231,29 +233,15 @@ end:
 int gw_canvas_write(struct gw_canvas *canvas, const struct gw_scene *scene, enum gw_plot_format format, double scale,
                     const char *path)
 {
-    char *part = NULL;
-    FILE *file = NULL;
-    int error = 0;
+    struct gw_output output;
+    int error = gw_output_open(&output, path);
 
-    if (asprintf(&part, "%s.part", path) < 0)
-        return -ENOMEM;
-    file = fopen(part, "wb");
-    if (!file) {
-        error = -errno;
-        goto end;
-    }
+    if (error)
+        return error;
     errno = 0;
-    error = draw_scene(canvas, scene, format, scale, file);
+    error = draw_scene(canvas, scene, format, scale, output.file);
     /* Cairo knows only that a write failed; the reason (no space, …) is in errno. */
     if (error == -EIO && errno)
         error = -errno;
-    if (fclose(file) != 0 && !error)
-        error = -errno;
-    if (!error && rename(part, path) != 0)
-        error = -errno;
-    if (error)
-        unlink(part);
-end:
-    free(part);
-    return error;
+    return gw_output_close(&output, error);
 }

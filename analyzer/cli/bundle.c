@@ -222,13 +222,15 @@ static int add_text(struct gw_archive *archive, const char *name, write_text *wr
 }
 
 /* Pictures are drawn into files, which lie in a folder of their own for a moment. */
-static int add_plots(struct gw_archive *archive, const struct gw_report *report)
+static int add_plots(struct gw_archive *archive, const struct gw_report *report, struct gw_error *error)
 {
     const struct gw_plot_source source = {
         .model = report->model, .budget = report->budget, .verdicts = report->verdicts};
     const struct gw_plot_options plot_options = gw_plot_default_options();
     struct gw_scratch folder = {0};
     int status = gw_scratch_create(&folder);
+    if (status)
+        gw_scratch_failed(status, error);
     for (size_t i = 0; i < gw_plots_count && !status; i++) {
         char *file = NULL, *name = NULL;
         if (!gw_plot_applies(&gw_plots[i], &source))
@@ -236,7 +238,8 @@ static int add_plots(struct gw_archive *archive, const struct gw_report *report)
         if (asprintf(&file, "%s/%s.png", folder.path, gw_plots[i].name) < 0 ||
             asprintf(&name, "plots/%s.png", gw_plots[i].name) < 0)
             status = -ENOMEM;
-        status = status ? status : gw_plot_write(&gw_plots[i], &source, &plot_options, file);
+        if (!status && (status = gw_plot_write(&gw_plots[i], &source, &plot_options, file)) != 0)
+            gw_scratch_failed(status, error);
         status = status ? status : gw_archive_add_file(archive, name, file);
         free(file);
         free(name);
@@ -246,7 +249,7 @@ static int add_plots(struct gw_archive *archive, const struct gw_report *report)
 }
 
 /* What was imported goes along as the database that is imported again. */
-static int add_database(struct gw_archive *archive, const struct gw_report *report)
+static int add_database(struct gw_archive *archive, const struct gw_report *report, struct gw_error *error)
 {
     struct gw_scratch folder = {0};
     char *file = NULL;
@@ -254,13 +257,16 @@ static int add_database(struct gw_archive *archive, const struct gw_report *repo
     if (!status && asprintf(&file, "%s/" GW_BUNDLE_DATABASE, folder.path) < 0)
         status = -ENOMEM;
     status = status ? status : gw_export_sqlite(report->model, report->budget, file);
+    if (status)
+        gw_scratch_failed(status, error);
     status = status ? status : gw_archive_add_file(archive, GW_BUNDLE_DATABASE, file);
     gw_scratch_remove(&folder);
     free(file);
     return status;
 }
 
-static int write_bundle(const struct bundle *bundle)
+/* *error is set where it is not the archive that cannot be written. */
+static int write_bundle(const struct bundle *bundle, struct gw_error *error)
 {
     struct gw_archive *archive = NULL;
     int status = gw_archive_create(bundle->chosen->output, &archive);
@@ -268,13 +274,13 @@ static int write_bundle(const struct bundle *bundle)
     status = status ? status : add_text(archive, "report.txt", write_plain, bundle);
     status = status ? status : add_text(archive, "report.json", write_json, bundle);
     status = status ? status : add_text(archive, "environment.json", write_environment, bundle);
-    status = status ? status : add_plots(archive, bundle->report);
+    status = status ? status : add_plots(archive, bundle->report, error);
     if (!status && bundle->chosen->with_trace)
         status = gw_archive_add_tree(archive, GW_BUNDLE_RUN, bundle->chosen->run);
     if (!status && bundle->has_database)
-        status = add_database(archive, bundle->report);
+        status = add_database(archive, bundle->report, error);
     if (!status && bundle->recording)
-        status = gw_bundle_add_recording(archive, bundle->recording, &bundle->choice.cut, bundle->redactor);
+        status = gw_bundle_add_recording(archive, bundle->recording, &bundle->choice.cut, bundle->redactor, error);
     return gw_archive_finish(archive, status);
 }
 
@@ -345,6 +351,7 @@ static int pack(const char *command, const struct bundle_options *chosen, struct
     struct gw_budget *budget = NULL;
     struct gw_verdicts *verdicts = NULL;
     struct bundle bundle = {.chosen = chosen, .redactor = &redactor};
+    struct gw_error error = {""};
     int exit_status = GW_EXIT_FAILURE;
     int status = gw_redact_model(model, &redactor);
     status = status ? status : gw_budget_create(model, &budget);
@@ -360,9 +367,10 @@ static int pack(const char *command, const struct bundle_options *chosen, struct
         if (!bundle.has_database && open_recording(command, &bundle) != 0)
             goto end;
     }
-    status = chosen->output ? write_bundle(&bundle) : 0;
+    status = chosen->output ? write_bundle(&bundle, &error) : 0;
     if (status) {
-        gw_complain(command, "%s cannot be written: %s", chosen->output, strerror(-status));
+        gw_complain(command, error.text[0] ? "%s is not made: %s" : "%s cannot be written: %s", chosen->output,
+                    error.text[0] ? error.text : strerror(-status));
         goto end;
     }
     if (chosen->show_redactions)

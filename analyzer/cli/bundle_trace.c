@@ -210,7 +210,7 @@ static int add_functions(struct gw_archive *archive, const char *name, const str
 
 /* The files of one recorder below `name`; the trace is made in a folder of its own. */
 static int add_part(struct gw_archive *archive, const char *name, const struct part *part,
-                    const struct gw_trace_cut *cut, struct gw_redactor *redactor)
+                    const struct gw_trace_cut *cut, struct gw_redactor *redactor, struct gw_error *error)
 {
     struct gw_scratch folder = {0};
     char *run_name = NULL, *functions_name = NULL, *trace_name = NULL;
@@ -222,6 +222,8 @@ static int add_part(struct gw_archive *archive, const char *name, const struct p
          asprintf(&trace_name, "%s/trace", name) < 0))
         status = -ENOMEM;
     status = status ? status : gw_trace_write(part->records, cut, redactor, folder.path, &discarded_events);
+    if (status)
+        gw_scratch_failed(status, error);
     status = status ? status : gw_trace_run_json(part->run, cut, redactor, discarded_events, &run);
     status = status ? status : add_json(archive, run_name, run);
     status = status ? status : add_functions(archive, functions_name, part->file);
@@ -235,14 +237,14 @@ static int add_part(struct gw_archive *archive, const char *name, const struct p
 }
 
 int gw_bundle_add_recording(struct gw_archive *archive, const struct gw_bundle_recording *self,
-                            const struct gw_trace_cut *cut, struct gw_redactor *redactor)
+                            const struct gw_trace_cut *cut, struct gw_redactor *redactor, struct gw_error *error)
 {
     int status = 0;
     for (size_t i = 0; i < self->count && !status; i++) {
         char name[64] = GW_BUNDLE_RUN;
         if (self->count > 1)
             snprintf(name, sizeof(name), GW_BUNDLE_RUN "/rank-%05zu", i);
-        status = add_part(archive, name, &self->parts[i], cut, redactor);
+        status = add_part(archive, name, &self->parts[i], cut, redactor, error);
     }
     return status;
 }

@@ -28,8 +28,9 @@ void gw_bundle_recording_close(struct gw_bundle_recording *recording); /* NULL i
 int gw_bundle_choose(const struct gw_bundle_recording *recording, const struct gw_model *model, uint32_t first,
                      uint32_t last, uint64_t max_bytes, struct gw_bundle_choice *ret_choice);
 
-/* Adds the recording as GW_BUNDLE_RUN/. Returns 0 or a negative errno. */
+/* Adds the recording as GW_BUNDLE_RUN/. Returns 0 or a negative errno, with *error set where it is not the
+ * archive that cannot be written. */
 int gw_bundle_add_recording(struct gw_archive *archive, const struct gw_bundle_recording *recording,
-                            const struct gw_trace_cut *cut, struct gw_redactor *redactor);
+                            const struct gw_trace_cut *cut, struct gw_redactor *redactor, struct gw_error *error);
 
 #endif

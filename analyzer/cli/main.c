@@ -1,12 +1,14 @@
 /* gpuwitness VERB …: finds the verb and hands over. */
 #include "analyzer/cli/cli.h"
 #include "analyzer/cli/verbs.h"
+#include "analyzer/export/output.h"
 #include "analyzer/session/runtime.h"
 
 #include <archive.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>
 #include <jansson.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -71,6 +73,24 @@ static void occupy_closed_streams(void)
         close(fd);
 }
 
+static void end_by_signal(int number)
+{
+    gw_output_remove_unfinished();
+    raise(number); /* its default action, once this handler returns */
+}
+
+/* A file that is half written when the user has had enough stays under a name of ours, which nobody would look for. */
+static void clean_up_on_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        const struct sigaction action = {.sa_handler = end_by_signal, .sa_flags = (int)SA_RESETHAND};
+        struct sigaction old;
+        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+            sigaction(numbers[i], &action, NULL);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *names[VERB_COUNT];
@@ -98,8 +118,10 @@ int main(int argc, char **argv)
             continue;
         snprintf(command, sizeof(command), "gpuwitness %s", verbs[i].name);
         argv[1] = command;
-        if (!verbs[i].starts_programs)
+        if (!verbs[i].starts_programs) {
             gw_runtime_use(&runtime);
+            clean_up_on_signals();
+        }
         return verbs[i].run(argc - 1, argv + 1);
     }
     const char *nearest = gw_nearest(argv[1], names, VERB_COUNT);

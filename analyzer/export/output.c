@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,42 @@
 #include <unistd.h>
 
 #define BUFFER_BYTES (1u << 20)
+
+/* What a signal's handler is to remove, copied so that it does not matter when it comes. */
+enum { FREE, TAKEN, NOTED };
+static struct {
+    char path[PATH_MAX];
+    int state;
+} unfinished[GW_OUTPUTS_REMOVED];
+
+static void note(const char *path)
+{
+    for (size_t i = 0; i < GW_OUTPUTS_REMOVED && strlen(path) < sizeof(unfinished[i].path); i++) {
+        int expected = FREE;
+        if (__atomic_compare_exchange_n(&unfinished[i].state, &expected, TAKEN, false, __ATOMIC_ACQUIRE,
+                                        __ATOMIC_RELAXED)) {
+            memcpy(unfinished[i].path, path, strlen(path) + 1);
+            __atomic_store_n(&unfinished[i].state, NOTED, __ATOMIC_RELEASE);
+            return;
+        }
+    }
+}
+
+static void forget(const char *path)
+{
+    for (size_t i = 0; i < GW_OUTPUTS_REMOVED; i++) {
+        if (__atomic_load_n(&unfinished[i].state, __ATOMIC_ACQUIRE) == NOTED && strcmp(unfinished[i].path, path) == 0)
+            __atomic_store_n(&unfinished[i].state, FREE, __ATOMIC_RELEASE);
+    }
+}
+
+void gw_output_remove_unfinished(void)
+{
+    for (size_t i = 0; i < GW_OUTPUTS_REMOVED; i++) {
+        if (__atomic_load_n(&unfinished[i].state, __ATOMIC_ACQUIRE) == NOTED)
+            unlink(unfinished[i].path);
+    }
+}
 
 /* A pipe or device is written as it is; so is what the caller has opened, behind what is there, for the name is only a
  * way to it. */
@@ -50,6 +87,8 @@ int gw_output_open(struct gw_output *ret_output, const char *path)
         goto end;
     }
     setvbuf(output.file, NULL, _IOFBF, BUFFER_BYTES);
+    if (replaced)
+        note(output.written);
     *ret_output = output;
 end:
     if (status) {
@@ -86,6 +125,7 @@ int gw_output_take(struct gw_output *output, int status)
         status = -errno;
     if (status && has_other_name)
         unlink(output->written);
+    forget(output->written);
     free(output->path);
     free(output->written);
     *output = (struct gw_output){0};

@@ -32,4 +32,9 @@ int gw_output_take(struct gw_output *output, int status);
 /* The two after each other. */
 int gw_output_close(struct gw_output *output, int status);
 
+/* Removes the files of all outputs that were begun and not taken, up to GW_OUTPUTS_REMOVED at a time. For a handler of
+ * a signal that ends the process: it calls nothing but unlink. */
+#define GW_OUTPUTS_REMOVED 8
+void gw_output_remove_unfinished(void);
+
 #endif

@@ -29,8 +29,8 @@ struct capturing {
 static bool is_function(const struct gw_call *call, const char *name)
 {
     const char *own = gw_function_name(call->function);
-    own += strncmp(own, "cuda", 4) == 0 ? 4 : 2;
-    return strncmp(own, name, strlen(name)) == 0;
+    const size_t prefix = strncmp(own, "cuda", 4) == 0 ? 4 : 2;
+    return strlen(own) > prefix && strncmp(own + prefix, name, strlen(name)) == 0;
 }
 
 static int remember(struct capturing *self, uint64_t handle, uint32_t process, bool is_exec,

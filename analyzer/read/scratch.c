@@ -88,6 +88,15 @@ int gw_scratch_create(struct gw_scratch *ret_scratch)
     }
 }
 
+int gw_scratch_failed(int status, struct gw_error *error)
+{
+    if (status == -ENOMEM) {
+        return status;
+    }
+    return gw_error_set(error, status, "no temporary files can be written to %s: %s; set TMPDIR to a folder with room",
+                        temporary(), strerror(-status));
+}
+
 void gw_scratch_remove(struct gw_scratch *scratch)
 {
     if (!scratch->path) {

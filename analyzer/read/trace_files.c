@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -140,14 +141,13 @@ static int copy_whole_part(const char *from, const char *to, uint64_t bytes)
         status = -errno;
         goto end;
     }
-    char buffer[1 << 16];
     while (bytes) {
-        ssize_t got = read(in, buffer, bytes < sizeof(buffer) ? bytes : sizeof(buffer));
-        if (got <= 0 || write(out, buffer, (size_t)got) != got) {
-            status = got == 0 ? -EIO : -errno;
+        ssize_t copied = sendfile(out, in, NULL, bytes);
+        if (copied <= 0) {
+            status = copied < 0 ? -errno : -EIO;
             goto end;
         }
-        bytes -= (uint64_t)got;
+        bytes -= (uint64_t)copied;
     }
 end:
     if (in >= 0) {

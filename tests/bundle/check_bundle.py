@@ -13,6 +13,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -160,6 +161,9 @@ def check_damage(run, folder, working):
     expect(not list(folder.rglob("evil")), "a forged bundle wrote outside")
     result = run("report", str(working / "run.tar.zst"))
     expect(result.returncode == 1 and result.stderr.count("\n") == 1, f"no such bundle: {result.stderr!r}")
+    result = run("bundle", "-o", "without-tmp.tar", "run", TMPDIR=str(working / "missing"))
+    expect(result.returncode == 1 and result.stderr.count("\n") == 1 and "set TMPDIR" in result.stderr and
+           not list(working.glob("without-tmp.tar*")), f"without a temporary folder: {result.stderr!r}")
     run("bundle", "--no-trace", "-o", "bare.tar", "run")
     result = run("report", "bare.tar")
     expect(result.returncode == 1 and "report.txt" in result.stderr, f"without a recording: {result.stderr!r}")
@@ -177,6 +181,18 @@ def check_killed(gpuwitness, run, working, environment):
     expect(list(temporary.iterdir()), "the bundle was killed after its pictures")
     run("report", "evidence.tar.zst", TMPDIR=str(temporary))
     expect(not list(temporary.iterdir()), f"left by a killed bundle: {list(temporary.iterdir())}")
+
+
+def check_interrupted(gpuwitness, working, environment):
+    """Of an archive that was being written when Ctrl-C came, nothing stays."""
+    with subprocess.Popen([gpuwitness, "bundle", "-o", "interrupted.tar", "run"], cwd=working, stderr=subprocess.PIPE,
+                          env=environment) as interrupted:
+        while not list(working.glob("interrupted.tar*")) and interrupted.poll() is None:
+            pass
+        interrupted.send_signal(signal.SIGINT)
+        said = interrupted.communicate()[1]
+    expect(interrupted.returncode == -signal.SIGINT and not said, f"Ctrl-C: {interrupted.returncode} {said}")
+    expect(not list(working.glob("interrupted.tar*")), f"left by Ctrl-C: {list(working.glob('interrupted.tar*'))}")
 
 
 def check_ranks(run, working, program):
@@ -285,6 +301,7 @@ def main():
         check_damage(run, folder, working)
         check_import(run, working)
         check_killed(gpuwitness, run, working, environment)
+        check_interrupted(gpuwitness, working, environment)
         check_ranks(run, working, program)
 
         for words, status, part in ((["run", "-o", "x.zip"], 2, ".tar.zst"), (["run"], 2, "-o"),

@@ -17,7 +17,7 @@ ALLOWED = {
     "analyzer/verdicts": SHARED + ["analyzer/read", "analyzer/model"],
     "analyzer/export": SHARED + ["analyzer/read", "analyzer/model", "analyzer/verdicts"],
     "analyzer/diff": SHARED + ["analyzer/model", "analyzer/verdicts", "analyzer/export"],
-    "plots": SHARED + ["analyzer/model", "analyzer/verdicts", "analyzer/diff"],
+    "plots": SHARED + ["analyzer/model", "analyzer/verdicts", "analyzer/export", "analyzer/diff"],
     "analyzer/cli": SHARED
     + ["analyzer/session", "analyzer/read", "analyzer/model", "analyzer/verdicts", "analyzer/export", "analyzer/diff", "plots"]
     + ["tests/simgpu"],  # only config_keys.def, the table of the simulated GPU's settings
