@@ -38,6 +38,20 @@ static const struct {
 #undef GW_EVENT_END
 };
 
+/* The place of an element in an array named after its elements, joined by '_'; -1 when it is not one of them. */
+static int64_t element_of(const char *array, const char *name)
+{
+    const size_t length = strlen(name);
+    for (int64_t element = 0; array; element++) {
+        const char *end = strchr(array, '_');
+        if (strncmp(array, name, length) == 0 && array + length == (end ? end : array + strlen(array))) {
+            return element;
+        }
+        array = end ? end + 1 : NULL;
+    }
+    return -1;
+}
+
 static int find_field(const bt_field_class *payload, const char *event, const char *name, uint8_t slot,
                       struct gw_event_field *field, struct gw_error *error)
 {
@@ -45,18 +59,26 @@ static int find_field(const bt_field_class *payload, const char *event, const ch
     for (uint64_t i = 0; i < members; i++) {
         const bt_field_class_structure_member *member =
             bt_field_class_structure_borrow_member_by_index_const(payload, i);
-        if (strcmp(bt_field_class_structure_member_get_name(member), name) != 0) {
+        const bt_field_class *field_class = bt_field_class_structure_member_borrow_field_class_const(member);
+        bt_field_class_type type = bt_field_class_get_type(field_class);
+        int64_t element = -1;
+        if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_STATIC_ARRAY)) {
+            element = element_of(bt_field_class_structure_member_get_name(member), name);
+            if (element < 0 || (uint64_t)element >= bt_field_class_array_static_get_length(field_class)) {
+                continue;
+            }
+            type = bt_field_class_get_type(bt_field_class_array_borrow_element_field_class_const(field_class));
+        } else if (strcmp(bt_field_class_structure_member_get_name(member), name) != 0) {
             continue;
         }
-        bt_field_class_type type =
-            bt_field_class_get_type(bt_field_class_structure_member_borrow_field_class_const(member));
         bool is_text = bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_STRING);
         bool is_signed = bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_SIGNED_INTEGER);
         bool is_unsigned = bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER);
         if (slot == GW_SLOT_TEXT ? !is_text : !is_signed && !is_unsigned) {
             break;
         }
-        *field = (struct gw_event_field){.index = (uint32_t)i, .slot = slot, .is_signed = is_signed};
+        *field = (struct gw_event_field){
+            .index = (uint32_t)i, .element = (int8_t)element, .slot = slot, .is_signed = is_signed};
         return 0;
     }
     return gw_error_set(error, -EPROTO,

@@ -12,6 +12,7 @@ enum gw_slot { GW_SLOT_BEGIN, GW_SLOT_CALL, GW_SLOT_SITE, GW_SLOT_RESULT, GW_SLO
 
 struct gw_event_field {
     uint32_t index; /* of the member in the payload */
+    int8_t element; /* of the member, where that is an array; else -1 */
     uint8_t slot;   /* enum gw_slot */
     uint8_t is_signed;
 };

@@ -166,6 +166,9 @@ static int store_fields(struct gw_stream_graph *self, const struct gw_event_layo
     for (uint8_t i = 0; i < layout->field_count; i++) {
         const struct gw_event_field *entry = &layout->fields[i];
         const bt_field *field = bt_field_structure_borrow_member_field_by_index_const(payload, entry->index);
+        if (entry->element >= 0) {
+            field = bt_field_array_borrow_element_field_by_index_const(field, (uint64_t)entry->element);
+        }
         if (entry->slot == GW_SLOT_TEXT) {
             int status = gw_record_stream_add_text(self->stream, bt_field_string_get_value(field),
                                                    bt_field_string_get_length(field), &words[word_count++]);

@@ -23,10 +23,12 @@ def cell(text):
 
 
 def fields(text, common):
-    found = re.findall(r"GW_CALL_FIELDS|lttng_ust_field_integer\((\w+), (\w+), \w+\)|lttng_ust_field_(string)\((\w+), \w+\)",
-                       text)
-    for kind, name, string, text_name in found:
-        if kind:
+    found = re.findall(r"GW_CALL_FIELDS|lttng_ust_field_integer\((\w+), (\w+), \w+\)|lttng_ust_field_(string)\((\w+), \w+\)"
+                       r"|GW_WORDS_FIELD\((\w+), (\d+)\)", text)
+    for kind, name, string, text_name, words_name, count in found:
+        if words_name:
+            yield words_name, f"u64[{count}]"
+        elif kind:
             yield name, TYPES[kind]
         elif string:
             yield text_name, "string"

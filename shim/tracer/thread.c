@@ -89,9 +89,13 @@ void gw_thread_gap(struct gw_thread *thread, uint64_t now_ns)
     uint64_t busy_ns = busy_end_ns > before.cpu_at_ns ? busy_end_ns - before.cpu_at_ns : 0;
     uint64_t cpu_ns = used_ns > busy_ns ? used_ns - busy_ns : 0;
 
-    lttng_ust_tracepoint(gpuwitness, thread_gap, thread->call, begin_ns, now_ns, cpu_ns < gap_ns ? cpu_ns : gap_ns,
-                         (uint64_t)(thread->switches_voluntary - before.switches_voluntary) |
-                             (uint64_t)(thread->switches_forced - before.switches_forced) << 32,
-                         (uint64_t)(thread->faults_minor - before.faults_minor) |
-                             (uint64_t)(thread->faults_major - before.faults_major) << 32);
+    const uint64_t gap[] = {thread->call,
+                            begin_ns,
+                            now_ns,
+                            cpu_ns < gap_ns ? cpu_ns : gap_ns,
+                            (uint64_t)(thread->switches_voluntary - before.switches_voluntary) |
+                                (uint64_t)(thread->switches_forced - before.switches_forced) << 32,
+                            (uint64_t)(thread->faults_minor - before.faults_minor) |
+                                (uint64_t)(thread->faults_major - before.faults_major) << 32};
+    lttng_ust_tracepoint(gpuwitness, thread_gap, gap);
 }

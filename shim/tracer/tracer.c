@@ -190,8 +190,8 @@ bool gw_call_begin(struct gw_thread *thread, struct gw_call *call, unsigned func
         thread->last_begin_ns = now;
         if (info->blocks && !call->unwritten) {
             call->flags |= GW_SITE_HAS_BEGIN;
-            lttng_ust_tracepoint(gpuwitness, call_begin, thread->call,
-                                 GW_SITE(gw_tracer.pid, function, 1, call->flags));
+            const uint64_t words_now[] = {thread->call, GW_SITE(gw_tracer.pid, function, 1, call->flags)};
+            lttng_ust_tracepoint(gpuwitness, call_begin, words_now);
         }
     }
     call->begin_ns = now;

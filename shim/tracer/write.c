@@ -11,7 +11,7 @@ struct writing {
     const struct gw_call *call;
     const struct gw_info *info;
     const uint64_t *words;
-    uint64_t begin_ns, id, site;
+    const uint64_t *head; // begin, call, site
     int32_t result;
 };
 
@@ -27,8 +27,8 @@ static void write_launch(const struct writing *w)
     struct gw_launch launch;
 
     gw_decode_launch(w->info->form, w->words, &launch);
-    lttng_ust_tracepoint(gpuwitness, launch, w->begin_ns, w->id, w->site, w->result, launch.func, stream_of(w),
-                         launch.grid, launch.block);
+    const uint64_t shape[] = {launch.func, stream_of(w), launch.grid, launch.block};
+    lttng_ust_tracepoint(gpuwitness, launch, w->head, w->result, shape);
 }
 
 static uint8_t direction_of_kinds(enum gw_host_kind src, enum gw_host_kind dst)
@@ -56,28 +56,29 @@ static void write_copy(const struct writing *w)
         hash = gw_hash_host(copy.src, copy.bytes, src);
     else if (w->result == 0 && copy.contiguous && direction == GW_COPY_D2H && w->info->form->blocking)
         hash = gw_hash_host(copy.dst, copy.bytes, dst);
-    lttng_ust_tracepoint(gpuwitness, copy, w->begin_ns, w->id, w->site, w->result, copy.dst, copy.src, copy.bytes,
-                         stream_of(w), GW_COPY_HOW(direction, src, dst, w->info->form->blocking), hash);
+    const uint64_t ends[] = {copy.dst, copy.src, copy.bytes, stream_of(w), hash};
+    lttng_ust_tracepoint(gpuwitness, copy, w->head, w->result, ends,
+                         GW_COPY_HOW(direction, src, dst, w->info->form->blocking));
 }
 
 static void write_memset(const struct writing *w)
 {
     const struct gw_form *form = w->info->form;
     uint64_t rows = form->c >= 0 ? w->words[form->c] : 1;
+    const uint64_t what[] = {w->words[form->a], w->words[form->b] * rows * (uint64_t)form->d, stream_of(w)};
 
-    lttng_ust_tracepoint(gpuwitness, memset, w->begin_ns, w->id, w->site, w->result, w->words[form->a],
-                         w->words[form->b] * rows * (uint64_t)form->d, stream_of(w));
+    lttng_ust_tracepoint(gpuwitness, memset, w->head, w->result, what);
 }
 
 static void write_memory(const struct writing *w)
 {
     const struct gw_form *form = w->info->form;
     uint64_t rows = form->c >= 0 ? w->words[form->c] : 1;
-    uint64_t stream = form->stream == GW_WORD_NONE ? 0 : stream_of(w);
+    const uint64_t what[] = {gw_form_value(form, w->words, 0, w->result == 0),
+                             gw_form_value(form, w->words, 1, false) * rows,
+                             form->stream == GW_WORD_NONE ? 0 : stream_of(w)};
 
-    lttng_ust_tracepoint(gpuwitness, memory, w->begin_ns, w->id, w->site, w->result,
-                         gw_form_value(form, w->words, 0, w->result == 0),
-                         gw_form_value(form, w->words, 1, false) * rows, stream, form->code);
+    lttng_ust_tracepoint(gpuwitness, memory, w->head, w->result, what, form->code);
 }
 
 static void write_order(const struct writing *w)
@@ -92,7 +93,8 @@ static void write_order(const struct writing *w)
         // A destroyed stream is not looked for: that would make it known again.
         stream = form->code == GW_ORDER_STREAM_DESTROY ? gw_form_stream(form, w->words) : stream_of(w);
     }
-    lttng_ust_tracepoint(gpuwitness, order, w->begin_ns, w->id, w->site, w->result, stream, event, form->code,
+    const uint64_t what[] = {stream, event};
+    lttng_ust_tracepoint(gpuwitness, order, w->head, w->result, what, form->code,
                          (uint32_t)gw_form_value(form, w->words, 1, false));
 }
 
@@ -106,8 +108,8 @@ static void write_module(const struct writing *w)
         bytes = form->c >= 0 ? w->words[form->c] : gw_image_bytes(image, &start);
         hash = gw_hash_bytes(start, bytes);
     }
-    lttng_ust_tracepoint(gpuwitness, module, w->begin_ns, w->id, w->site, w->result,
-                         gw_form_value(form, w->words, 0, w->result == 0), bytes, hash);
+    lttng_ust_tracepoint(gpuwitness, module, w->head, w->result, gw_form_value(form, w->words, 0, w->result == 0),
+                         bytes, hash);
 }
 
 static void write_graph(const struct writing *w)
@@ -120,8 +122,8 @@ static void write_graph(const struct writing *w)
     // Only a graph that was made or instantiated just now is looked into: another one may be gone.
     if (w->result == 0 && form->out && graph)
         nodes = gw_graph_nodes(graph);
-    lttng_ust_tracepoint(gpuwitness, graph, w->begin_ns, w->id, w->site, w->result, graph,
-                         gw_form_value(form, w->words, 1, w->result == 0), stream, nodes);
+    lttng_ust_tracepoint(gpuwitness, graph, w->head, w->result, graph, gw_form_value(form, w->words, 1, w->result == 0),
+                         stream, nodes);
 }
 
 static void write_comm(const struct writing *w)
@@ -130,7 +132,7 @@ static void write_comm(const struct writing *w)
     uint64_t reduction = form->d >= 0 ? w->words[form->d] : 0;
     uint64_t rank = form->root >= 0 ? w->words[form->root] : 0;
 
-    lttng_ust_tracepoint(gpuwitness, comm, w->begin_ns, w->id, w->site, w->result, w->words[form->a], w->words[form->b],
+    lttng_ust_tracepoint(gpuwitness, comm, w->head, w->result, w->words[form->a], w->words[form->b],
                          GW_COMM_WHAT(form->code, w->words[form->c], reduction, rank),
                          gw_stream_event_handle(w->thread, gw_form_stream(form, w->words), false));
 }
@@ -138,14 +140,10 @@ static void write_comm(const struct writing *w)
 void gw_write_call(struct gw_thread *thread, const struct gw_call *call, const uint64_t *words, int32_t result)
 {
     const struct gw_info *info = &gw_tracer.info[call->function];
-    const struct writing w = {.thread = thread,
-                              .call = call,
-                              .info = info,
-                              .words = words,
-                              .begin_ns = call->begin_ns,
-                              .id = thread->call,
-                              .site = GW_SITE(gw_tracer.pid, call->function, call->depth, call->flags),
-                              .result = result};
+    const uint64_t head[] = {call->begin_ns, thread->call,
+                             GW_SITE(gw_tracer.pid, call->function, call->depth, call->flags)};
+    const struct writing w = {
+        .thread = thread, .call = call, .info = info, .words = words, .head = head, .result = result};
 
     if (info->form && info->form->kind == GW_KIND_COMM) { // whatever calls of the driver it made
         write_comm(&w);
@@ -153,7 +151,7 @@ void gw_write_call(struct gw_thread *thread, const struct gw_call *call, const u
     }
     // Runtime calls leave the arguments to the driver calls they made.
     if (!info->form || (!info->is_driver && thread->typed)) {
-        lttng_ust_tracepoint(gpuwitness, call, w.begin_ns, w.id, w.site, result);
+        lttng_ust_tracepoint(gpuwitness, call, head, result);
         return;
     }
     thread->typed = 1;

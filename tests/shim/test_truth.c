@@ -50,13 +50,36 @@ static void add(struct list *list, struct op op)
     list->ops[list->count++] = op;
 }
 
+// The value that begins there: of an array, the element's.
+static uint64_t value_at(const char *text, unsigned element)
+{
+    char index[16];
+
+    if (*text != '[')
+        return strtoull(text, NULL, 0);
+    snprintf(index, sizeof(index), "[%u] = ", element);
+    text = strstr(text, index);
+    return text ? strtoull(text + strlen(index), NULL, 0) : 0;
+}
+
+// A field of the line, or an element of an array that is named after its elements.
 static uint64_t field(const char *name)
 {
-    char pattern[64];
+    const size_t length = strlen(name);
 
-    snprintf(pattern, sizeof(pattern), " %s = ", name);
-    const char *at = strstr(line, pattern);
-    return at ? strtoull(at + strlen(pattern), NULL, 0) : 0;
+    for (const char *at = line; (at = strstr(at, " = ")); at += 3) {
+        const char *word = at;
+        unsigned element = 0;
+
+        while (word > line && word[-1] != ' ')
+            word--;
+        if ((size_t)(at - word) == length && strncmp(word, name, length) == 0)
+            return value_at(at + 3, 0);
+        for (; word < at; word += strcspn(word, "_ ") + 1, element++)
+            if (strcspn(word, "_ ") == length && strncmp(word, name, length) == 0)
+                return value_at(at + 3, element);
+    }
+    return 0;
 }
 
 static void read_events(const char *path)
@@ -73,7 +96,7 @@ static void read_events(const char *path)
                                        .start_ns = field("start"),
                                        .end_ns = field("end"),
                                        .error_ns = field("error")});
-        else if (strstr(line, " site = ") && !strstr(line, "gpuwitness:call_begin:")) {
+        else if (strstr(line, "_call_site = ") && !strstr(line, "gpuwitness:call_begin:")) {
             uint64_t site = field("site");
 
             recorded[GW_SITE_FUNCTION(site)]++;
