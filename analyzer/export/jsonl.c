@@ -206,7 +206,19 @@ static int write_gaps(struct lines *lines, const struct gw_budget *budget)
     return status;
 }
 
-/* The columns of collectives.csv, with the process, the ranks seen, and the time of the transfer. */
+/* A buffer on the device, null where the collective has none of the kind. */
+static void put_buffer(struct lines *lines, const char *key, uint64_t address)
+{
+    char text[24];
+    if (!address) {
+        gw_json_null(&lines->json, key);
+        return;
+    }
+    snprintf(text, sizeof(text), "0x%" PRIx64, address);
+    gw_json_text(&lines->json, key, text);
+}
+
+/* The columns of collectives.csv, with the process, the ranks seen, the buffers, and the time of the transfer. */
 static int write_collectives(struct lines *lines)
 {
     const struct gw_model *model = lines->model;
@@ -229,6 +241,8 @@ static int write_collectives(struct lines *lines)
         gw_json_number(&lines->json, "ranks_seen", collective->matched);
         gw_json_text(&lines->json, "op", gw_comm_kind_name((enum gw_comm_kind)collective->kind));
         gw_json_number(&lines->json, "bytes", collective->size_bytes);
+        put_buffer(lines, "send", collective->send);
+        put_buffer(lines, "recv", collective->recv);
         put_call_id(lines, collective->call);
         gw_json_number(&lines->json, "enqueue_ns", model->calls[collective->call].begin_ns);
         put_time(lines, "start_ns", op ? op->start_ns : GW_TIME_UNKNOWN);

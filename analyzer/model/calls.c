@@ -232,6 +232,8 @@ static uint32_t add_detail(struct gathering *self, uint32_t process, const struc
             .size_bytes = words[GW_ARG_comm_count], /* elements, until collectives.c knows the communicator */
             .arrival_wait_ns = GW_TIME_UNKNOWN,
             .transfer_ns = GW_TIME_UNKNOWN,
+            .send = words[GW_ARG_comm_send],
+            .recv = words[GW_ARG_comm_recv],
             .communicator = gw_builder_communicator(builder, process, words[GW_ARG_comm_comm], when),
             .op = GW_NONE,
             .stream = STREAM(words[GW_ARG_comm_stream]),

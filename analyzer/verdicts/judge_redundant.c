@@ -179,6 +179,19 @@ static size_t last_before_update(const struct portion *portions, size_t times, s
     return (update + group - 1) % group;
 }
 
+/* Whether the repetitions leave their sums in the same memory, as gradients do, and not each in its own, as layers do
+ * whose values are kept for the backward pass. Unknown buffers are taken for the same. */
+static bool reduce_the_same(const struct gw_judge *judge, const struct gw_comm_kernel *const *list, size_t count,
+                            size_t period)
+{
+    size_t same = 0;
+    for (size_t i = period; i < count; i++) {
+        const struct gw_collective *this = &judge->model->collectives[list[i]->collective];
+        same += this->recv == judge->model->collectives[list[i - period]->collective].recv;
+    }
+    return 2 * same >= count - period;
+}
+
 /* What the repetition of a period means. `before`: the last reduction of the step before. */
 static enum meaning weigh(struct reductions *self, struct repetition *step, size_t period, uint32_t before)
 {
@@ -195,10 +208,11 @@ static enum meaning weigh(struct reductions *self, struct repetition *step, size
     alike = alike && are_alike(&self->portions[0], &self->portions[1], ALIKE_SHARE);
     step->times = times;
     step->group = group_of(self->portions, times);
-    if (step->group < 2 || (!alike && !has_batches))
-        return NOT_REPEATED; /* each has all that the others have: steps by themselves */
+    const bool same = reduce_the_same(self->judge, list, step->count, period);
+    if (step->group < 2 || alike + has_batches + same < 2)
+        return NOT_REPEATED; /* group 1: each has all that the others have, so they are steps by themselves */
     step->kept = last_before_update(self->portions, times, step->group);
-    return alike && has_batches ? MICRO_STEPS : PERHAPS_REPEATED;
+    return alike && has_batches && same ? MICRO_STEPS : PERHAPS_REPEATED;
 }
 
 static void weigh_step(struct reductions *self, struct repetition *step, uint32_t before)
@@ -283,8 +297,8 @@ int gw_judge_comm_redundant(struct gw_judge *judge, struct gw_verdict *verdict)
         (ret = mark(&self, &plan, MICRO_STEPS)) < 0)
         goto end;
     if (!plan.marked_count) {
-        plan.doubt = "that they reduce the same gradients is not seen: no batch is uploaded for each, or the kernels "
-                     "between differ";
+        plan.doubt = "that they reduce the same gradients is not sure: no batch is uploaded for each, or the kernels "
+                     "between differ, or the buffers";
         if ((ret = mark(&self, &plan, PERHAPS_REPEATED)) < 0)
             goto end;
     }

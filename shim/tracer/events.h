@@ -95,14 +95,18 @@ LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, graph,
                                                            lttng_ust_field_integer(uint32_t, nodes, nodes)))
 
 /* A collective, send or receive of NCCL, as the program asked for it; within a group its kernel is launched by the
- * group's end. comm: the communicator's handle. what: GW_COMM_WHAT. */
+ * group's end. comm: the communicator's handle. what: GW_COMM_WHAT. send, recv: its buffers, 0 where it has none of the
+ * kind; what they hold is on the device and not looked at. */
 LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, comm,
                            LTTNG_UST_TP_ARGS(const uint64_t *, begin_call_site, int32_t, result, uint64_t, comm,
-                                             uint64_t, count, uint64_t, what, uint64_t, stream),
+                                             uint64_t, count, uint64_t, what, uint64_t, stream, uint64_t, send,
+                                             uint64_t, recv),
                            LTTNG_UST_TP_FIELDS(GW_CALL_FIELDS lttng_ust_field_integer(uint64_t, comm, comm)
                                                    lttng_ust_field_integer(uint64_t, count, count)
                                                        lttng_ust_field_integer(uint64_t, what, what)
-                                                           lttng_ust_field_integer(uint64_t, stream, stream)))
+                                                           lttng_ust_field_integer(uint64_t, stream, stream)
+                                                               lttng_ust_field_integer(uint64_t, send, send)
+                                                                   lttng_ust_field_integer(uint64_t, recv, recv)))
 
 /* A thread was outside CUDA for longer than the threshold, or after an asynchronous call that took longer: [begin, end)
  * before its next call, with the CPU time it used then. switches, of the call before it too: voluntary |

@@ -131,10 +131,13 @@ static void write_comm(const struct writing *w)
     const struct gw_form *form = w->info->form;
     uint64_t reduction = form->d >= 0 ? w->words[form->d] : 0;
     uint64_t rank = form->root >= 0 ? w->words[form->root] : 0;
+    const bool has_two = form->b > 1; // the count stands behind the buffers
+    uint64_t send = form->code == GW_COMM_RECV ? 0 : w->words[0];
+    uint64_t recv = form->code == GW_COMM_SEND ? 0 : w->words[has_two];
 
     lttng_ust_tracepoint(gpuwitness, comm, w->head, w->result, w->words[form->a], w->words[form->b],
                          GW_COMM_WHAT(form->code, w->words[form->c], reduction, rank),
-                         gw_stream_event_handle(w->thread, gw_form_stream(form, w->words), false));
+                         gw_stream_event_handle(w->thread, gw_form_stream(form, w->words), false), send, recv);
 }
 
 void gw_write_call(struct gw_thread *thread, const struct gw_call *call, const uint64_t *words, int32_t result)

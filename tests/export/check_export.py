@@ -184,6 +184,8 @@ def check_collectives(check, paths, tables):
     check.same([tuple(line[c] for c in columns) for line in lines], wanted, "jsonl: collectives")
     check.expect(all(abs((line["busbw_gbps"] or 0) - float(r["busbw_gbps"] or 0)) < 1e-3 for line, r in zip(lines, rows)),
                  "jsonl: bus bandwidth")
+    check.expect(all((line["send"] is None) == (line["op"] == "recv") and (line["recv"] is None) == (line["op"] == "send")
+                     for line in lines), "jsonl: buffers of collectives")
     # The first of a group stands for it in a timeline.
     firsts = {}
     for row in wanted:

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """hosts_test.py GPUWITNESS PROGRAM: two ranks recorded apart, as on two hosts whose clocks differ, whose runs are then copied
 into one directory. The clocks must be fitted to within 20 us of what was injected, at the begin and at the end, and who
-waited for whom must be what the simulated GPU logged, to within 20 us too, also of collectives in graphs. A rank that is killed must leave a report of the
-other that says so."""
+waited for whom must be what the simulated GPU logged, to within 20 us too, also of collectives in graphs. Where namespaces may be
+made each rank has a host name, a network and a boot id of its own. A rank that is killed must leave a report of the other that
+says so."""
 import csv
 import glob
 import json
@@ -17,25 +18,38 @@ GPUWITNESS, PROGRAM = sys.argv[1:3]
 ERROR_NS = 20_000
 OFFSET_NS, PPM = 5_000_000_000, 40.0
 STEPS = 150
+NAMESPACES = ["unshare", "-mnu"] if os.geteuid() == 0 else ["unshare", "-Umnru"]
+ANOTHER_HOST = """hostname "$1" && mount --bind "$2" /proc/sys/kernel/random/boot_id && shift 2 && exec "$@" """
 
 
 def fail(line):
     sys.exit(f"hosts_test: {line}")
 
 
-def record(folder, rank, offset, arguments):
+def on_host(folder, name):
+    """What makes a program run on a host of its own, as far as it can tell."""
+    boot = folder / f"boot-{name}"
+    boot.write_text(f"{name:0>8}-0000-4000-8000-000000000000\n")
+    return [*NAMESPACES, "sh", "-c", ANOTHER_HOST, "sh", name, boot]
+
+
+def can_be_another_host(folder):
+    return subprocess.run([*on_host(folder, "c"), "true"], capture_output=True, check=False).returncode == 0
+
+
+def record(folder, rank, offset, arguments, host):
     """Starts one rank under a recorder of its own, with a truth log."""
     config = folder / f"rank{rank}.conf"
     config.write_text(f"devices 2\ntruth {folder}/truth{rank}\nnccl_gbps 2\n")
     environment = dict(os.environ, RANK=str(rank), WORLD_SIZE="2")
     return subprocess.Popen(
-        [GPUWITNESS, "record", "-q", f"--simgpu={config}", "-o", folder / f"run{rank}", *offset, "--", PROGRAM, folder,
+        [*host, GPUWITNESS, "record", "-q", f"--simgpu={config}", "-o", folder / f"run{rank}", *offset, "--", PROGRAM, folder,
          *map(str, arguments)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def run_both(folder, offset, arguments):
+def run_both(folder, offset, arguments, hosts=([], [])):
     os.mkfifo(folder / "1")
-    ranks = [record(folder, 0, [], arguments), record(folder, 1, offset, arguments)]
+    ranks = [record(folder, 0, [], arguments, hosts[0]), record(folder, 1, offset, arguments, hosts[1])]
     results = [rank.communicate(timeout=60) for rank in ranks]
     for part in (folder / "run1").glob("rank-*"):
         shutil.copytree(part, folder / "run0" / part.name)
@@ -99,13 +113,30 @@ def check_waits(run, folder, truth):
         fail("a wait or transfer is off by more than 20 us")
 
 
+def check_buffers(run, folder):
+    """All ranks reduce in place, in the same memory each time."""
+    subprocess.run([GPUWITNESS, "export", "--format", "jsonl", "-o", folder / "jsonl", run], check=True)
+    lines = [json.loads(line) for line in (folder / "jsonl").read_text().splitlines()]
+    lines = [line for line in lines if line["type"] == "collective"]
+    if not all(line["send"] and line["send"] == line["recv"] for line in lines):
+        fail("a reduction is not in place")
+    if len({(line["rank"], line["send"]) for line in lines}) != 2:
+        fail("a rank reduces in several buffers")
+
+
 def two_hosts(folder):
-    run, statuses, results = run_both(folder, [f"--clock-offset={OFFSET_NS},{PPM}"], [STEPS])
+    named = can_be_another_host(folder)
+    hosts = [on_host(folder, name) for name in "ab"] if named else ([], [])
+    run, statuses, results = run_both(folder, [f"--clock-offset={OFFSET_NS},{PPM}"], [STEPS], hosts)
     if statuses != [0, 0]:
         fail(f"the ranks ended with {statuses}: {results}")
     truth = [starts_and_ends(folder, rank) for rank in (0, 1)]
-    check_fit(report(run)["clocks"], run, truth)
+    clocks = report(run)["clocks"]
+    if named and [clock["host"] for clock in clocks] != ["a", "b"]:
+        fail(f"hosts: {clocks}")
+    check_fit(clocks, run, truth)
     check_waits(run, folder, truth)
+    check_buffers(run, folder)
 
 
 def one_host(folder):
