@@ -1,6 +1,7 @@
 # Stand-ins for NVIDIA's libraries that frameworks bind: simgpu_stand_in(NAME VERSION STATUS SOURCES…) adds the target
 # simgpu-NAME, libNAME.so.VERSION. NAME.txt beside the caller's CMakeLists.txt lists what the library exports, one name a
-# line, under the version of its soname; what SOURCES do not define answers STATUS.
+# line, under the version of its soname; what SOURCES do not define answers STATUS. SOURCES may
+# launch the kernels of stand_in_kernel.h.
 function(simgpu_stand_in name version status)
   set(list ${CMAKE_CURRENT_SOURCE_DIR}/${name}.txt)
   set(map ${CMAKE_CURRENT_BINARY_DIR}/${name}.map)

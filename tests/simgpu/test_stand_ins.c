@@ -13,18 +13,15 @@ typedef int text_fn(void *, char *, unsigned);
 typedef int named_fn(const char *, void **);
 typedef int index_fn(unsigned, void **);
 typedef int number_fn(void *, unsigned *);
-typedef int stream_fn(void *, void *);
 typedef size_t size_fn(void);
 
-static void *dnn, *nvml;
+static void *nvml;
 
 static int start(void **state)
 {
     (void)state;
     support_start("devices 3");
-    dnn = dlopen(SIMGPU_DIR "/libcudnn.so.9", RTLD_NOW | RTLD_LOCAL);
     nvml = dlopen(SIMGPU_DIR "/libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    assert_non_null(dnn);
     assert_non_null(nvml);
     return 0;
 }
@@ -59,19 +56,6 @@ static void nvml_and_the_driver_name_the_same_devices(void **state)
     assert_null(dlsym(nvml, "nvmlDeviceGetTemperature"));
 }
 
-static void dnn_has_handles_only(void **state)
-{
-    (void)state;
-    void *handle, *stream = NULL;
-    assert_int_equal(CALL(dnn, "cudnnCreate", pointer_fn *, &handle), 0);
-    assert_int_equal(CALL(dnn, "cudnnSetStream", stream_fn *, handle, &start), 0);
-    assert_int_equal(CALL(dnn, "cudnnGetStream", stream_fn *, handle, &stream), 0);
-    assert_ptr_equal(stream, &start);
-    assert_int_equal(CALL(dnn, "cudnnDestroy", pointer_fn *, handle), 0);
-    assert_int_equal(CALL(dnn, "cudnnDestroy", pointer_fn *, NULL), 1001);
-    assert_int_equal(CALL(dnn, "cudnnBackendFinalize", pointer_fn *, NULL), 3000);
-}
-
 static void there_is_a_device_file(void **state)
 {
     (void)state;
@@ -87,7 +71,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nvml_and_the_driver_name_the_same_devices),
-        cmocka_unit_test(dnn_has_handles_only),
         cmocka_unit_test(there_is_a_device_file),
     };
     return cmocka_run_group_tests(tests, start, NULL);

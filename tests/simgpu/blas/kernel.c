@@ -1,144 +1,28 @@
 #include "tests/simgpu/blas/kernel.h"
 
-#include <cudaTypedefs.h>
-#include <dlfcn.h>
-#include <pthread.h>
-#include <search.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "tests/simgpu/call.h"
-#include "tests/simgpu/external.h"
-
-static struct {
-    PFN_cuLibraryLoadData_v12000 library_load;
-    PFN_cuLibraryGetKernel_v12000 get_kernel;
-    PFN_cuLaunchKernel_v4000 launch;
-    PFN_cuStreamSynchronize_v2000 wait;
-    simgpu_config_number_fn *config_number;
-    simgpu_next_kernel_ns_fn *next_kernel_ns;
-} driver;
-
-static CUlibrary library;
-static cublasStatus_t loaded = CUBLAS_STATUS_NOT_INITIALIZED;
-
-static const struct {
-    const char *name;
-    int version; // 0: not of the driver's interface
-    size_t offset;
-} entries[] = {
-#define AT(member, name, version)                                                                                      \
-    {                                                                                                                  \
-        name, version, offsetof(__typeof__(driver), member)                                                            \
-    }
-    AT(library_load, "cuLibraryLoadData", 12000), AT(get_kernel, "cuLibraryGetKernel", 12000),
-    AT(launch, "cuLaunchKernel", 4000),           AT(wait, "cuStreamSynchronize", 2000),
-    AT(config_number, "simgpu_config_number", 0), AT(next_kernel_ns, "simgpu_next_kernel_ns", 0),
-#undef AT
-};
-
-static void load(void)
+static cublasStatus_t status_of(CUresult result)
 {
-    // The magic of a fat binary: the simulated driver reads no names of it, so that it has every kernel.
-    static const unsigned image[4] = {0xba55ed50u};
-    void *handle = dlopen("libcuda.so.1", RTLD_NOW);
-    PFN_cuGetProcAddress_v12000 get = handle ? (PFN_cuGetProcAddress_v12000)dlsym(handle, "cuGetProcAddress_v2") : NULL;
-    if (!get)
-        return;
-    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
-        void *found = NULL;
-        CUdriverProcAddressQueryResult status;
-        if (entries[i].version == 0)
-            found = dlsym(handle, entries[i].name);
-        else if (get(entries[i].name, &found, entries[i].version, CU_GET_PROC_ADDRESS_DEFAULT, &status))
-            return;
-        if (!found)
-            return;
-        memcpy((char *)&driver + entries[i].offset, &found, sizeof found);
+    switch (result) {
+    case CUDA_SUCCESS:
+        return CUBLAS_STATUS_SUCCESS;
+    case CUDA_ERROR_NOT_INITIALIZED:
+        return CUBLAS_STATUS_NOT_INITIALIZED;
+    default:
+        return CUBLAS_STATUS_EXECUTION_FAILED;
     }
-    if (driver.library_load(&library, image, NULL, NULL, 0, NULL, NULL, 0) == CUDA_SUCCESS)
-        loaded = CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t kernels_load(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, load);
-    return loaded;
-}
-
-static double number(const char *key)
-{
-    double value = 0;
-    driver.config_number(key, &value);
-    return value;
-}
-
-static uint64_t duration_ns(const struct kernel *kernel)
-{
-    // Real libraries split small products along their inner dimension, so that they do not fall behind without limit.
-    const double sms = number("sms"), least_share = 0.125;
-    double share = kernel->blocks < sms ? kernel->blocks / sms : 1;
-    if (share < least_share)
-        share = least_share;
-    const double arithmetic_s = kernel->flops / (number("flops_per_s") * kernel->flops_factor * share);
-    const double memory_s = kernel->bytes / (number("bytes_per_s") * share);
-    return (uint64_t)(number("kernel_base_ns") + 1e9 * (arithmetic_s > memory_s ? arithmetic_s : memory_s));
-}
-
-struct found {
-    char *name;
-    CUkernel kernel;
-};
-
-static int compare_found(const void *left, const void *right)
-{
-    return strcmp(((const struct found *)left)->name, ((const struct found *)right)->name);
-}
-
-// Looked up once, as libraries that link their kernels do; NULL when it cannot be had. Kept for the process.
-static CUkernel kernel_of(const char *name)
-{
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static void *all;
-    const struct found wanted = {.name = (char *)name};
-    CUkernel kernel = NULL;
-    pthread_mutex_lock(&lock);
-    struct found *const *known = tfind(&wanted, &all, compare_found);
-    if (known) {
-        kernel = (*known)->kernel;
-    } else if (driver.get_kernel(&kernel, library, name) == CUDA_SUCCESS) {
-        struct found *found = malloc(sizeof *found);
-        if (!found || !(found->name = strdup(name)))
-            abort();
-        found->kernel = kernel;
-        if (!tsearch(found, &all, compare_found))
-            abort();
-    }
-    pthread_mutex_unlock(&lock);
-    return kernel;
+    return status_of(stand_in_load());
 }
 
 cublasStatus_t kernel_launch(const struct kernel *kernel, CUstream stream)
 {
-    // A handle of cublas's, which serves cublasLt too, loaded the kernels of that library only.
-    if (kernels_load() != CUBLAS_STATUS_SUCCESS)
-        return CUBLAS_STATUS_NOT_INITIALIZED;
-    const CUkernel function = kernel_of(kernel->name);
-    if (!function)
-        return CUBLAS_STATUS_INTERNAL_ERROR;
-    const unsigned blocks = kernel->blocks < 1            ? 1
-                            : kernel->blocks > 2147483647 ? 2147483647u
-                                                          : (unsigned)kernel->blocks;
-    driver.next_kernel_ns(duration_ns(kernel));
-    const CUresult result =
-        driver.launch((CUfunction)function, blocks, 1, 1, kernel->threads, 1, 1, 0, stream, NULL, NULL);
-    driver.next_kernel_ns(0);
-    return result == CUDA_SUCCESS ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
+    return status_of(stand_in_launch(kernel, stream));
 }
 
 cublasStatus_t kernels_wait(CUstream stream)
 {
-    return driver.wait(stream) == CUDA_SUCCESS ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
+    return status_of(stand_in_wait(stream));
 }

@@ -1,44 +1,23 @@
-// Handles of cuDNN. The declarations are those of cuDNN's public headers, which need not be there to build this.
-#include <cuda_runtime_api.h>
+// Handles, and what can be asked of the library.
+#include "tests/simgpu/dnn/handle.h"
+
 #include <library_types.h>
 #include <stdlib.h>
 
-#define EXPORT __attribute__((visibility("default")))
-
-// The newest that frameworks of today ask for.
+// The newest that frameworks of today ask for, whichever headers this is built with.
 #define DNN_MAJOR 9
-#define DNN_MINOR 26
+#define DNN_MINOR 28
 #define DNN_PATCH 0
-
-typedef enum {
-    CUDNN_STATUS_SUCCESS = 0,
-    CUDNN_STATUS_NOT_INITIALIZED = 1001,
-    CUDNN_STATUS_BAD_PARAM = 2000,
-    CUDNN_STATUS_NOT_SUPPORTED = 3000,
-    CUDNN_STATUS_ALLOC_FAILED = 4005,
-} cudnnStatus_t;
-
-typedef struct cudnnContext {
-    cudaStream_t stream;
-} * cudnnHandle_t;
-
-cudnnStatus_t cudnnCreate(cudnnHandle_t *handle);
-cudnnStatus_t cudnnDestroy(cudnnHandle_t handle);
-cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t streamId);
-cudnnStatus_t cudnnGetStream(cudnnHandle_t handle, cudaStream_t *streamId);
-cudnnStatus_t cudnnGetProperty(libraryPropertyType type, int *value);
-size_t cudnnGetVersion(void);
-size_t cudnnGetCudartVersion(void);
-const char *cudnnGetErrorString(cudnnStatus_t status);
-void cudnnGetLastErrorString(char *message, size_t max_size);
 
 EXPORT cudnnStatus_t cudnnCreate(cudnnHandle_t *handle)
 {
     if (!handle)
-        return CUDNN_STATUS_BAD_PARAM;
+        return CUDNN_STATUS_BAD_PARAM_NULL_POINTER;
+    if (stand_in_load() != CUDA_SUCCESS)
+        return CUDNN_STATUS_NOT_INITIALIZED;
     struct cudnnContext *created = calloc(1, sizeof *created);
     if (!created)
-        return CUDNN_STATUS_ALLOC_FAILED;
+        return CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
     *handle = created;
     return CUDNN_STATUS_SUCCESS;
 }
@@ -60,7 +39,7 @@ EXPORT cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t streamId)
 EXPORT cudnnStatus_t cudnnGetStream(cudnnHandle_t handle, cudaStream_t *streamId)
 {
     if (!handle || !streamId)
-        return handle ? CUDNN_STATUS_BAD_PARAM : CUDNN_STATUS_NOT_INITIALIZED;
+        return handle ? CUDNN_STATUS_BAD_PARAM_NULL_POINTER : CUDNN_STATUS_NOT_INITIALIZED;
     *streamId = handle->stream;
     return CUDNN_STATUS_SUCCESS;
 }
@@ -81,28 +60,49 @@ EXPORT size_t cudnnGetVersion(void)
 
 EXPORT size_t cudnnGetCudartVersion(void)
 {
-    return CUDART_VERSION;
+    return CUDA_VERSION;
 }
 
 EXPORT const char *cudnnGetErrorString(cudnnStatus_t status)
 {
-    switch (status) {
+    switch ((int)CUDNN_STATUS_CATEGORY(status)) {
     case CUDNN_STATUS_SUCCESS:
         return "CUDNN_STATUS_SUCCESS";
-    case CUDNN_STATUS_NOT_INITIALIZED:
+    case 1000:
         return "CUDNN_STATUS_NOT_INITIALIZED";
     case CUDNN_STATUS_BAD_PARAM:
         return "CUDNN_STATUS_BAD_PARAM";
-    case CUDNN_STATUS_ALLOC_FAILED:
-        return "CUDNN_STATUS_ALLOC_FAILED";
     case CUDNN_STATUS_NOT_SUPPORTED:
-        return "CUDNN_STATUS_NOT_SUPPORTED: the simulated cuDNN has handles only";
+        return "CUDNN_STATUS_NOT_SUPPORTED: the simulated cuDNN does not have it";
+    case CUDNN_STATUS_INTERNAL_ERROR:
+        return "CUDNN_STATUS_INTERNAL_ERROR";
+    case CUDNN_STATUS_EXECUTION_FAILED:
+        return "CUDNN_STATUS_EXECUTION_FAILED";
+    default:
+        return "unknown status";
     }
-    return "unknown status";
 }
 
 EXPORT void cudnnGetLastErrorString(char *message, size_t max_size)
 {
     if (message && max_size)
         message[0] = '\0';
+}
+
+cudnnStatus_t handle_launch(cudnnHandle_t handle, const struct kernel *kernel)
+{
+    if (!handle)
+        return CUDNN_STATUS_NOT_INITIALIZED;
+    return stand_in_launch(kernel, handle->stream) == CUDA_SUCCESS ? CUDNN_STATUS_SUCCESS
+                                                                   : CUDNN_STATUS_EXECUTION_FAILED_CUDA_DRIVER;
+}
+
+cudnnStatus_t handle_launch_bytes(cudnnHandle_t handle, const char *name, double bytes)
+{
+    return handle_launch(handle, &(struct kernel){.name = name,
+                                                  .flops = 0,
+                                                  .flops_factor = 1,
+                                                  .bytes = bytes,
+                                                  .blocks = bytes / BYTES_A_BLOCK,
+                                                  .threads = 512});
 }
