@@ -227,6 +227,7 @@ static void *work(void *unused)
 
     (void)unused;
     gw_worker_enter();
+    gw_worker_keep_out_of_captures(); // for what CUPTI may call; if that fails, it is CUPTI's
     pthread_mutex_lock(&worker.lock);
     while (!stopping) {
         uint64_t change_ns = UINT64_MAX;

@@ -17,6 +17,7 @@ static bool started, stopping;
 static unsigned paused;
 static uint64_t passes;
 static bool in_pass;
+static bool is_out_of_captures; // the thread's own
 static uint64_t pending;
 static uint64_t untimed[GW_UNTIMED_COUNT];
 
@@ -26,6 +27,7 @@ static const char *const untimed_words[GW_UNTIMED_COUNT] = {
     [GW_UNTIMED_NOT_RECORDED] = "the driver did not record events for them",
     [GW_UNTIMED_NO_TIME] = "the driver gave no time for them",
     [GW_UNTIMED_NO_CLOCK] = "the device's clock could not be read beside the host's",
+    [GW_UNTIMED_CAPTURES] = "the tool's thread could not keep out of the program's captures",
     [GW_UNTIMED_FAILED] = "the driver failed before they were read",
     [GW_UNTIMED_CONTEXT] = "their context ended before they were read",
     [GW_UNTIMED_RUNNING] = "still running when the process ended",
@@ -96,10 +98,11 @@ static void emit(const struct gw_pool *pool, const struct gw_driver *driver, con
                          (uint32_t)(clock_error_ns + EVENT_RESOLUTION_NS + start_error_ns));
 }
 
-// Whether the pool's events can be read now: its context is current and the epoch known.
+// Whether the pool's events can be read now: the thread harms no capture, its context is current and the epoch known.
 static bool make_ready(struct gw_pool *pool, const struct gw_driver *driver)
 {
-    return driver->cuCtxSetCurrent(pool->context->handle) == 0 &&
+    is_out_of_captures = is_out_of_captures || gw_worker_keep_out_of_captures();
+    return is_out_of_captures && driver->cuCtxSetCurrent(pool->context->handle) == 0 &&
            gw_epoch_ready(&pool->epoch, driver, pool->context->device);
 }
 
@@ -156,7 +159,7 @@ static void process(struct gw_pool *pool, const struct gw_driver *driver)
             continue;
         }
         if (!ready)
-            gw_poller_untimed(GW_UNTIMED_NO_CLOCK, 1);
+            gw_poller_untimed(is_out_of_captures ? GW_UNTIMED_NO_CLOCK : GW_UNTIMED_CAPTURES, 1);
         else if (error == 0)
             emit(pool, driver, pair);
         else

@@ -31,14 +31,19 @@ bool gw_worker_start(struct gw_worker *worker, void *(*body)(void *))
 
 void gw_worker_enter(void)
 {
-    const struct gw_driver *driver = gw_driver();
-    int mode = 2; // CU_STREAM_CAPTURE_MODE_RELAXED
-
     pthread_setname_np(pthread_self(), "gw-timing");
     lttng_ust_init_thread();
     gw_tracer.host->thread()->busy = 1;
-    if (driver && driver->cuThreadExchangeStreamCaptureMode)
-        driver->cuThreadExchangeStreamCaptureMode(&mode);
+}
+
+bool gw_worker_keep_out_of_captures(void)
+{
+    const struct gw_driver *driver = gw_driver();
+    int mode = 2; // CU_STREAM_CAPTURE_MODE_RELAXED
+
+    // A driver without it has no global mode either.
+    return driver &&
+           (!driver->cuThreadExchangeStreamCaptureMode || driver->cuThreadExchangeStreamCaptureMode(&mode) == 0);
 }
 
 void gw_worker_wait(struct gw_worker *worker, pthread_cond_t *condition, uint64_t ns)

@@ -1,5 +1,4 @@
-// The thread of a timing backend: all signals blocked, nothing of it recorded, its CUDA calls legal whatever the
-// program's threads capture.
+// The thread of a timing backend: all signals blocked, nothing of it recorded.
 #ifndef GW_SHIM_TIMING_WORKER_H
 #define GW_SHIM_TIMING_WORKER_H
 
@@ -22,6 +21,10 @@ bool gw_worker_start(struct gw_worker *worker, void *(*body)(void *));
 
 // First in `body`.
 void gw_worker_enter(void);
+
+// Makes the calling thread's CUDA calls legal whatever the program's threads capture: else they would break a capture
+// of the global mode. Returns whether they are.
+bool gw_worker_keep_out_of_captures(void);
 
 // Called with the lock held: waits for one of the two conditions, at most that long; UINT64_MAX: for ever.
 void gw_worker_wait(struct gw_worker *worker, pthread_cond_t *condition, uint64_t ns);

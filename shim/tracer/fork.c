@@ -77,6 +77,7 @@ static void after_in_child(void)
     gw_tracer.pid = (uint32_t)getpid();
     gw_tracer.generation++;
     gw_tracer.captures = 0;
+    gw_tracer.streamless = 0;
     gw_tracer.child = true;
     if (gw_tracer.timing)
         gw_tracer.timing->forked();

@@ -275,6 +275,8 @@ void gw_call_end(struct gw_thread *thread, struct gw_call *call, const uint64_t 
         call->flags &= (uint8_t)~GW_SITE_OP_INDEX;
         thread->op_index--;
     }
+    if (__builtin_expect(!call->stream, 0) && info->driver_op && (call->flags & GW_SITE_OP_INDEX) && gw_tracer.timing)
+        __atomic_fetch_add(&gw_tracer.streamless, 1, __ATOMIC_RELAXED);
     // A copy's end is marked on its stream before its bytes are looked at; for the others the host's time comes first.
     bool timed = call->op && gw_tracer.timing; // a fork inside the call turned timing off
     bool early = timed && info->form->kind == GW_KIND_COPY;

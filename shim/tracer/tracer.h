@@ -62,6 +62,7 @@ struct gw_tracer {
     uint32_t pid;
     uint32_t generation; // grows in each forked child
     int32_t captures;    // stream captures begun and not ended
+    uint64_t streamless; // operations whose stream could not be told: they have no times
     enum gw_hash_mode hash;
     bool child; // forked from a process that used CUDA: CUDA does not work here, the tool does not call it
     struct gw_info info[GW_FUNCTION_COUNT];
