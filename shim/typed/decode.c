@@ -145,6 +145,9 @@ void gw_decode_copy(const struct gw_form *form, const uint64_t *words, struct gw
             copy.direction = form->code;
         else if (form->style == GW_STYLE_KIND_WORD && (uint32_t)words[form->d] < sizeof(of_runtime_kind))
             copy.direction = of_runtime_kind[(uint32_t)words[form->d]];
+        // The device or context follows its pointer; a copy between a device and itself crosses no link.
+        if (copy.direction == GW_COPY_P2P && words[form->a + 1] == words[form->b + 1])
+            copy.direction = GW_COPY_D2D;
     }
     if (copy.direction == GW_COPY_H2D || copy.direction == GW_COPY_D2D || copy.direction == GW_COPY_P2P)
         copy.dst_kind = GW_HOST_NOT;
