@@ -41,7 +41,7 @@ static char *child_log(pid_t child)
 static int start(void **state)
 {
     (void)state;
-    support_configure("");
+    support_configure("h2d_pageable_gbps 100000\n");
     return 0;
 }
 
@@ -145,6 +145,29 @@ static void calls_of_the_tracer_are_not_the_programs(void **state)
     assert_int_equal(support_call("later").depth, 1);
 }
 
+// However short the copy was planned to be, the device cannot have what the host has not handed over.
+static void copy_ends_after_its_bytes_are_staged(void **state)
+{
+    (void)state;
+    const size_t bytes = 128u << 20;
+    CUcontext context;
+    CUdeviceptr memory;
+    char *source = malloc(bytes);
+    assert_non_null(source);
+    memset(source, 1, bytes);
+    OK(cuDevicePrimaryCtxRetain(&context, 0));
+    OK(cuCtxSetCurrent(context));
+    OK(cuMemAlloc(&memory, bytes));
+    OK(cuMemcpyHtoDAsync(memory, source, bytes, NULL));
+    const struct logged_call call = support_call("cuMemcpyHtoDAsync_v2");
+    const struct logged_op copy = support_op("=h2d");
+    assert_int_equal(copy.bytes, bytes);
+    assert_true(copy.end_ns > call.begin_ns + (call.end_ns - call.begin_ns) / 2);
+    OK(cuMemFree(memory));
+    OK(cuDevicePrimaryCtxRelease(0));
+    free(source);
+}
+
 int main(void)
 {
     // In this order: the first needs a process that has not initialised the driver.
@@ -154,6 +177,7 @@ int main(void)
         cmocka_unit_test(forked_child_has_no_driver),
         cmocka_unit_test(killed_process_keeps_its_rows),
         cmocka_unit_test(calls_of_the_tracer_are_not_the_programs),
+        cmocka_unit_test(copy_ends_after_its_bytes_are_staged),
     };
     return cmocka_run_group_tests(tests, start, NULL);
 }

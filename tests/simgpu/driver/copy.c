@@ -3,8 +3,6 @@
 
 #include "tests/simgpu/driver/array.h"
 
-#define STAGED_BYTES 65536u
-
 CUresult copy_run(const struct work *work, CUstream handle, CUstream otherwise, bool is_sync)
 {
     struct CUstream_st *stream;
@@ -26,13 +24,9 @@ CUresult copy_run(const struct work *work, CUstream handle, CUstream otherwise, 
     if (result || !op)
         return result;
     // When the call returns, by NVIDIA's "API synchronization behavior".
-    if (is_staged) {
-        if (bytes > STAGED_BYTES)
-            op_wait_early(op, (uint64_t)CONFIG(copy_latency_ns));
-    } else if (copy->kind == OP_MARKER || (copy->kind == OP_D2H && copy->is_pageable) ||
-               (is_sync && copy->kind != OP_D2D && copy->kind != OP_P2P)) {
+    if (copy->kind == OP_MARKER || (copy->kind == OP_D2H && copy->is_pageable) ||
+        (is_sync && !is_staged && copy->kind != OP_D2D && copy->kind != OP_P2P))
         op_wait(op);
-    }
     op_unref(op);
     return CUDA_SUCCESS;
 }

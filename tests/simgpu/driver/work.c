@@ -6,9 +6,11 @@
 #include "tests/simgpu/driver/array.h"
 #include "tests/simgpu/driver/internal.h"
 #include "tests/simgpu/driver/ranges.h"
+#include "tests/simgpu/engine/clock.h"
 #include "tests/simgpu/engine/external.h"
 
-// A copy from pageable memory up to this size is staged at once and does not block; as documented.
+// A copy from pageable memory up to this size is staged at once; of a larger one the call returns when its last piece
+// is; as documented.
 #define STAGED_BYTES 65536u
 #define MAX_THREADS 1024u
 #define MAX_SHARED_BYTES (227u << 10)
@@ -352,9 +354,9 @@ CUresult work_submit(const struct work *work, struct CUstream_st *stream, struct
             return result;
     }
     struct op *op = work_op(work, stream->context->device, stream->number);
-    const bool is_staged = work->type == CU_GRAPH_NODE_TYPE_MEMCPY && op->kind == OP_H2D && work->copy.is_pageable &&
-                           op->bytes && op->bytes <= STAGED_BYTES;
-    if (is_staged) {
+    const bool is_staged =
+        work->type == CU_GRAPH_NODE_TYPE_MEMCPY && op->kind == OP_H2D && work->copy.is_pageable && op->bytes;
+    if (is_staged && op->bytes <= STAGED_BYTES) {
         // The caller may reuse its memory as soon as the call returns.
         char *staging = malloc(op->bytes);
         if (!staging)
@@ -367,9 +369,13 @@ CUresult work_submit(const struct work *work, struct CUstream_st *stream, struct
         op->effect.from = op->effect.release = staging;
         op->effect.from_pitch = op->effect.width_bytes;
         op->effect.from_slice = op->effect.width_bytes * op->effect.height;
+        op->submit_ns = clock_now_ns();
     }
     stream_order(stream, op);
-    work_commit(work, op);
+    if (is_staged && op->bytes > STAGED_BYTES)
+        op_commit_staged(op, (uint64_t)CONFIG(copy_latency_ns));
+    else
+        work_commit(work, op);
     *ret_op = op;
     return CUDA_SUCCESS;
 }

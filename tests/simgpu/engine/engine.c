@@ -178,6 +178,21 @@ uint64_t engine_past_ns(void)
     return now_ns > PAST_NS ? now_ns - PAST_NS : 0;
 }
 
+// The engine it needs from its earliest start on, which becomes its start.
+static void take_engine(struct op *op)
+{
+    const uint64_t start_ns = op->start_ns;
+    if (op->engine != ENGINE_NONE) {
+        if (op->engine == ENGINE_COMPUTE)
+            external_share(op, start_ns);
+        op->start_ns =
+            timeline_reserve(&op->device->engines[op->engine], start_ns, op->duration_ns, op->units, engine_past_ns());
+        if (op->start_ns > start_ns)
+            op->cause = CAUSE_ENGINE;
+    }
+    op->end_ns = op->start_ns + op->duration_ns;
+}
+
 // Computes start and end of an operation whose predecessors are all resolved. False when on_ready has taken it over.
 static bool place(struct op *op)
 {
@@ -192,15 +207,7 @@ static bool place(struct op *op)
         op->on_ready(op);
         return false;
     }
-    if (op->engine != ENGINE_NONE) {
-        if (op->engine == ENGINE_COMPUTE)
-            external_share(op, start_ns);
-        op->start_ns =
-            timeline_reserve(&op->device->engines[op->engine], start_ns, op->duration_ns, op->units, engine_past_ns());
-        if (op->start_ns > start_ns)
-            op->cause = CAUSE_ENGINE;
-    }
-    op->end_ns = op->start_ns + op->duration_ns;
+    take_engine(op);
     return true;
 }
 
@@ -241,14 +248,16 @@ bool op_complete(const struct op *op)
     return !op || (op->resolved && op->end_ns <= clock_now_ns() && effect_done(op->effect_seq));
 }
 
-void op_wait_early(struct op *op, uint64_t early_ns)
+void op_wait(struct op *op)
 {
+    if (!op)
+        return;
     op_ref(op);
     resolve_waiters++;
     while (!op->resolved)
         pthread_cond_wait(&resolved, &lock);
     resolve_waiters--;
-    const uint64_t until_ns = op->end_ns - early_ns, seq = op->effect_seq;
+    const uint64_t until_ns = op->end_ns, seq = op->effect_seq;
     op_unref(op);
     if (until_ns <= clock_now_ns() && effect_done(seq))
         return;
@@ -258,10 +267,33 @@ void op_wait_early(struct op *op, uint64_t early_ns)
     engine_lock();
 }
 
-void op_wait(struct op *op)
+static void begin_staging(struct op *op)
 {
-    if (op)
-        op_wait_early(op, 0);
+    take_engine(op);
+    op->effect_seq = effect_start(&op->effect);
+    op->effect.type = EFFECT_NONE;
+    op->is_staging = true;
+    if (resolve_waiters)
+        pthread_cond_broadcast(&resolved);
+}
+
+void op_commit_staged(struct op *op, uint64_t last_ns)
+{
+    op->on_ready = begin_staging;
+    op_commit(op);
+    resolve_waiters++;
+    while (!op->is_staging)
+        pthread_cond_wait(&resolved, &lock);
+    resolve_waiters--;
+    struct interval planned = {op->start_ns, op->end_ns, op->units};
+    engine_unlock();
+    effect_wait(op->effect_seq);
+    clock_wait_until(planned.end_ns - last_ns);
+    const uint64_t late_end_ns = clock_now_ns() + last_ns;
+    engine_lock();
+    if (late_end_ns > planned.end_ns)
+        timeline_extend(&op->device->engines[op->engine], &planned, late_end_ns);
+    engine_finish(op, planned.start_ns, planned.end_ns);
 }
 
 void engine_observe(void (*observer)(const struct op *op))

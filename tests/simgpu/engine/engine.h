@@ -52,8 +52,8 @@ struct op {
     bool is_pageable; // copies: host memory that is not pinned
     unsigned peer;    // OP_P2P: number of the other device
     uint64_t submit_ns, latency_ns, duration_ns;
-    uint64_t start_ns, end_ns; // valid once resolved
-    bool resolved;
+    uint64_t start_ns, end_ns;       // valid once resolved
+    bool resolved, is_staging;       // the latter: `start_ns` and `end_ns` are what is planned
     struct effect effect;            // what it does to memory; empty for most
     uint64_t effect_seq;             // all effects up to this one precede the operation's completion
     void (*on_ready)(struct op *op); // NULL, or: predecessors' ends are known, `start_ns` is the earliest start
@@ -92,9 +92,9 @@ bool op_complete(const struct op *op);
 // Returns when op_complete; the lock is released meanwhile.
 void op_wait(struct op *op);
 
-// Waits until the operation's effects are in memory and the clock has reached `until_ns` after its end is known;
-// `early_ns` is taken off the end. The lock is released meanwhile.
-void op_wait_early(struct op *op, uint64_t early_ns);
+// Commits a copy whose bytes the calling thread hands over piece by piece, and returns when it has: `last_ns` before
+// the copy ends, later than planned if the thread was late. The lock is released meanwhile.
+void op_commit_staged(struct op *op, uint64_t last_ns);
 
 // Calls `observer` (NULL: nobody) with every operation whose times have become known, under the lock.
 void engine_observe(void (*observer)(const struct op *op));
