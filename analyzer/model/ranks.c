@@ -285,6 +285,85 @@ static int say_excerpts(const struct gw_builder *builder)
                count, count == 1 ? "" : "s", range, (unsigned long long)of, (double)bytes / 1e3);
 }
 
+/* ---- jobs ---- */
+
+/* Which recordings belong together: the first of each group stands for it. */
+static size_t group_of(size_t *groups, size_t i)
+{
+    while (groups[i] != i) {
+        groups[i] = groups[groups[i]];
+        i = groups[i];
+    }
+    return i;
+}
+
+static void put_together(size_t *groups, size_t a, size_t b)
+{
+    const size_t left = group_of(groups, a), right = group_of(groups, b);
+    groups[left > right ? left : right] = left > right ? right : left;
+}
+
+/* A recording by what ties it to others: its job, or a communicator one of its ranks is in. */
+struct tie {
+    const char *job; /* NULL: the communicator is what counts */
+    uint64_t communicator;
+    size_t recording;
+};
+
+static int by_tie(const void *left, const void *right)
+{
+    const struct tie *a = left, *b = right;
+    if (!a->job || !b->job) {
+        return a->job || b->job ? (a->job ? 1 : -1)
+                                : (a->communicator > b->communicator) - (a->communicator < b->communicator);
+    }
+    return strcmp(a->job, b->job);
+}
+
+/* Recordings of several jobs that no communicator ties together: whoever put them into one report may have erred. */
+static int say_unrelated(const struct gw_builder *builder)
+{
+    const struct gw_model *model = builder->model;
+    const size_t count = model->recordings_count;
+    size_t *groups = calloc(count + 1, sizeof(*groups));
+    struct tie *ties = calloc(count + model->communicators_count + 1, sizeof(*ties));
+    size_t ties_count = 0, jobs = 0;
+    int status = groups && ties ? 0 : -ENOMEM;
+    for (size_t i = 0; i < count && !status; i++) {
+        groups[i] = i;
+        if (builder->inputs[i].run->job) {
+            ties[ties_count++] = (struct tie){.job = builder->inputs[i].run->job, .recording = i};
+        }
+    }
+    for (size_t i = 0; i < model->communicators_count && !status; i++) {
+        const struct gw_communicator *communicator = &model->communicators[i];
+        if (communicator->id) {
+            ties[ties_count++] = (struct tie){.communicator = communicator->id,
+                                              .recording = model->processes[communicator->process].recording};
+        }
+    }
+    if (!status) {
+        qsort(ties, ties_count, sizeof(*ties), by_tie);
+    }
+    for (size_t i = 1; i < ties_count && !status; i++) {
+        if (by_tie(&ties[i - 1], &ties[i]) == 0) {
+            put_together(groups, ties[i - 1].recording, ties[i].recording);
+        }
+    }
+    for (size_t i = 0; i < count && !status; i++) {
+        jobs += groups[i] == i;
+    }
+    if (jobs > 1) {
+        status = say(builder->model,
+                     "the %zu recordings are of %zu jobs that have neither a launcher's number nor a communicator in "
+                     "common; what is said of ranks takes them for one",
+                     count, jobs);
+    }
+    free(groups);
+    free(ties);
+    return status;
+}
+
 int gw_build_ranks(struct gw_builder *builder)
 {
     struct gw_model *model = builder->model;
@@ -299,6 +378,7 @@ int gw_build_ranks(struct gw_builder *builder)
     if (model->run.ranks_missing) {
         model->run.unseen |= GW_UNSEEN_RANKS;
     }
+    status = status ? status : say_unrelated(builder);
     status = status ? status : say_repeated(model);
     status = status ? status : say_killed(model);
     status = status ? status : say_broken_off(model);

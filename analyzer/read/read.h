@@ -43,6 +43,7 @@ struct gw_run_file {
     char *host, *boot_id, *device, *gpu_timing, *trace_path;
     char *step_mark; /* what steps began with while they were counted during the run, as in gw_model_options */
     char *versions_json, *environment_json;
+    char *job;                    /* what tells the recorder's job from others, by the launcher's variables */
     int exit_status, exit_signal; /* of the program; the signal is 0 when it exited */
     uint32_t rank, ranks; /* of the recorder among those of its job, by the launcher's variables; 0, 0: no job */
     uint64_t excerpt_steps, excerpt_of, excerpt_bytes; /* an excerpt: its steps, of how many, its limit; else 0 */

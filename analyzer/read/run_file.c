@@ -174,6 +174,7 @@ static int fill(struct gw_run_file *run, const json_t *root)
     run->exit_status = (int)json_integer_value(json_object_get(json_object_get(root, "exit"), "status"));
     run->exit_signal = (int)json_integer_value(json_object_get(json_object_get(root, "exit"), "signal"));
     const json_t *job = json_object_get(root, "job");
+    run->job = copy_text(job, "id");
     run->rank = (uint32_t)number(job, "rank");
     const json_t *excerpt = json_object_get(root, "excerpt");
     run->excerpt_steps = number(excerpt, "steps");
@@ -366,6 +367,7 @@ void gw_run_file_destroy(struct gw_run_file *run)
     free(run->device);
     free(run->gpu_timing);
     free(run->step_mark);
+    free(run->job);
     free(run->trace_path);
     free(run->versions_json);
     free(run->environment_json);

@@ -143,18 +143,45 @@ static double least_used(const struct gw_judge *judge, const double *busy)
     return fmax(1, USED_SHARE * most);
 }
 
+/* What is replayed: the work of devices takes another time. */
+struct resized {
+    const double *share; /* by device: what its operations' times are multiplied by, 0: they stay */
+    uint32_t evidence;   /* the device whose operations are occurrences, GW_NONE: all */
+};
+
+/* Communication takes what it takes. */
+static int resize(struct gw_comm_plan *plan, const struct gw_judge *judge, const struct resized *work)
+{
+    const struct gw_model *model = judge->model;
+    for (size_t i = 0; i < judge->replay->ops_count; i++) {
+        const struct gw_replay_op *entry = &judge->replay->ops[i];
+        const struct gw_op *op = &model->ops[entry->op];
+        const uint32_t device = op->stream == GW_NONE ? GW_NONE : model->streams[op->stream].device;
+        if (device == GW_NONE || op->kind == GW_OP_COMM || work->share[device] <= 0)
+            continue;
+        plan->op_ns[entry->op] = (uint64_t)llround((double)entry->duration_ns * work->share[device]);
+        if ((work->evidence == GW_NONE || work->evidence == device) && judge->comm->op_step[entry->op] != GW_NONE &&
+            gw_comm_plan_mark(plan, entry->op) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
 int gw_judge_imbalance(struct gw_judge *judge, struct gw_verdict *verdict)
 {
     size_t devices = judge->model->devices_count, used = 0;
-    double most = 0, sum = 0;
+    double most = 0, sum = 0, *busy = NULL, *share = NULL;
     uint32_t busiest = GW_NONE;
+    struct gw_comm_plan plan = {0};
+    int ret = -ENOMEM;
     if (devices < 2)
         return gw_verdict_rule_out(verdict, 0, "the run uses one device");
     if (!judge->gpu_timed)
         return gw_verdict_unknown(verdict, "needs GPU timing (record --gpu-timing=events)");
-    double *busy = busy_by_device(judge, false);
-    if (!busy)
-        return -ENOMEM;
+    busy = busy_by_device(judge, false);
+    share = calloc(devices, sizeof *share);
+    if (!busy || !share || gw_comm_plan_init(&plan, judge) < 0)
+        goto end;
     const double least = least_used(judge, busy);
     for (uint32_t d = 0; d < devices; d++) {
         if (busy[d] < least)
@@ -164,19 +191,35 @@ int gw_judge_imbalance(struct gw_judge *judge, struct gw_verdict *verdict)
         busiest = busy[d] > most ? d : busiest;
         most = fmax(most, busy[d]);
     }
-    free(busy);
-    double saving = used ? fmax(most - sum / (double)used, 0) : 0;
-    if (used < 2 || saving < judge->threshold_ns)
-        return gw_verdict_rule_out(verdict, saving,
-                                   "the busiest of %zu working devices works %.3f ms a step more than their mean", used,
-                                   saving / 1e6);
+    const double mean = used ? sum / (double)used : 0, more = fmax(most - mean, 0);
+    if (used < 2 || more < judge->threshold_ns) {
+        ret = gw_verdict_rule_out(verdict, more,
+                                  "the busiest of %zu working devices works %.3f ms a step more than their mean", used,
+                                  more / 1e6);
+        goto end;
+    }
     verdict->device = busiest;
     verdict->process = judge->model->devices[busiest].process;
-    return gw_verdict_confirm(verdict, judge, saving,
-                              "the busiest of %zu working devices works %.3f ms a step, their mean is %.3f ms; "
-                              "balanced work saves at most the "
-                              "difference",
-                              used, most / 1e6, sum / (double)used / 1e6);
+    if (!judge->replay) {
+        ret = gw_verdict_confirm(verdict, judge, more,
+                                 "the busiest of %zu working devices works %.3f ms a step, their mean is %.3f ms; the "
+                                 "replay does not reproduce this run, and balanced work saves at most the difference",
+                                 used, most / 1e6, mean / 1e6);
+        goto end;
+    }
+    for (uint32_t d = 0; d < devices; d++)
+        share[d] = busy[d] < least ? 0 : mean / busy[d];
+    if ((ret = resize(&plan, judge, &(struct resized){share, busiest})) < 0)
+        goto end;
+    ret = gw_comm_plan_conclude(&plan, judge, verdict,
+                                "the busiest of %zu working devices works %.3f ms a step, their mean is %.3f ms; with "
+                                "the work of each as long as that mean the run was replayed",
+                                used, most / 1e6, mean / 1e6);
+end:
+    gw_comm_plan_release(&plan);
+    free(busy);
+    free(share);
+    return ret;
 }
 
 /* ---- devices without work ---- */
@@ -237,9 +280,34 @@ static struct device_use use_of(const struct gw_judge *judge, const double *busy
     return use;
 }
 
+/* What the unused devices cost: the run replayed with the work of the others split evenly over all. */
+static int judge_unused(struct gw_judge *judge, struct gw_verdict *verdict, const struct device_use *use,
+                        const double *busy)
+{
+    const size_t devices = judge->model->devices_count;
+    const double least = least_used(judge, busy);
+    struct gw_comm_plan plan = {0};
+    double *share = calloc(devices + 1, sizeof *share);
+    int ret = share ? gw_comm_plan_init(&plan, judge) : -ENOMEM;
+    for (uint32_t d = 0; d < devices && ret == 0; d++)
+        share[d] = busy[d] < least ? 0 : (double)use->used / (double)use->visible;
+    if (ret == 0)
+        ret = resize(&plan, judge, &(struct resized){share, GW_NONE});
+    if (ret == 0)
+        ret = gw_comm_plan_conclude(&plan, judge, verdict,
+                                    "of %zu visible devices %zu were opened and %zu work in the analysed steps; with "
+                                    "their work split evenly over all and nothing communicated for it the run was "
+                                    "replayed",
+                                    use->visible, use->opened, use->used);
+    gw_comm_plan_release(&plan);
+    free(share);
+    return ret;
+}
+
 int gw_judge_idle_device(struct gw_judge *judge, struct gw_verdict *verdict)
 {
     double sum = 0;
+    int ret;
     if (!judge->gpu_timed)
         return gw_verdict_unknown(verdict, "needs GPU timing (record --gpu-timing=events)");
     double *busy = busy_by_device(judge, true);
@@ -249,24 +317,29 @@ int gw_judge_idle_device(struct gw_judge *judge, struct gw_verdict *verdict)
     const double least = least_used(judge, busy);
     for (uint32_t d = 0; d < judge->model->devices_count; d++)
         sum += busy[d] >= least ? busy[d] : 0;
+    const size_t unused = use.visible - use.used;
+    const double share = (double)unused / (double)(use.visible ? use.visible : 1);
+    const double most = sum / (double)(use.used ? use.used : 1) * share;
+    if (!use.is_known && !unused) {
+        ret = gw_verdict_unknown(verdict,
+                                 "%zu devices were opened and all work; whether others were visible is not "
+                                 "recorded",
+                                 use.opened);
+    } else if (!use.used || most < judge->threshold_ns) {
+        ret = gw_verdict_rule_out(verdict, use.used ? most : 0, "%zu of %zu visible devices work in the analysed steps",
+                                  use.used, use.visible);
+    } else {
+        verdict->device = use.idle;
+        verdict->process = use.idle == GW_NONE ? 0 : judge->model->devices[use.idle].process;
+        ret = judge->replay ? judge_unused(judge, verdict, &use, busy)
+                            : gw_verdict_confirm(verdict, judge, most,
+                                                 "of %zu visible devices %zu were opened and %zu work in the analysed "
+                                                 "steps; the replay does not reproduce this run, and work split evenly "
+                                                 "over all saves at most this",
+                                                 use.visible, use.opened, use.used);
+    }
     free(busy);
-    size_t unused = use.visible - use.used;
-    if (!use.is_known && !unused)
-        return gw_verdict_unknown(verdict,
-                                  "%zu devices were opened and all work; whether others were visible is not "
-                                  "recorded",
-                                  use.opened);
-    double share = (double)unused / (double)(use.visible ? use.visible : 1);
-    double saving = sum / (double)(use.used ? use.used : 1) * share;
-    if (!use.used || saving < judge->threshold_ns)
-        return gw_verdict_rule_out(verdict, use.used ? saving : 0,
-                                   "%zu of %zu visible devices work in the analysed steps", use.used, use.visible);
-    verdict->device = use.idle;
-    verdict->process = use.idle == GW_NONE ? 0 : judge->model->devices[use.idle].process;
-    return gw_verdict_confirm(verdict, judge, saving,
-                              "of %zu visible devices %zu were opened and %zu work in the analysed steps; if the work "
-                              "could be split evenly over all, a step would be shorter by at most this",
-                              use.visible, use.opened, use.used);
+    return ret;
 }
 
 /* ---- the same kernel at different speeds ---- */

@@ -495,6 +495,7 @@ int gw_judge_pipeline_bubble(struct gw_judge *judge, struct gw_verdict *verdict)
                ? ret
                : gw_verdict_confirm(verdict, judge, saving,
                                     "with %.0f messages a step, every rank waits for messages at least %.3f ms of a "
-                                    "step; twice as many micro-batches of half the size would halve that",
+                                    "step; the saving is half of that, not replayed: so much shorter is the wait with "
+                                    "twice as many micro-batches of half the size",
                                     messages, bubble / 1e6);
 }

@@ -243,6 +243,18 @@ class Summaries(Ranks):
         self.assertEqual(whole["run"].pop("problems"), [])
         self.assertEqual(report, whole)
 
+    def test_of_several_jobs(self):
+        """What has nothing in common is put together, and the report says so."""
+        subprocess.run(self.record(self.base / "other", DDP_LOOP, "--ranks", 2, "--steps", 5), check=True,
+                       timeout=PATIENCE_S, stdout=subprocess.DEVNULL)
+        self.tool("reduce", "-o", self.base / "other.gws", self.base / "other")
+        files = self.reduce()
+        said = [line for line in json.loads(self.tool("merge", "--json", *files, self.base / "other.gws"))["run"]["problems"]
+                if "in common" in line]
+        self.assertEqual(len(said), 1)
+        self.assertIn("the 4 recordings are of 2 jobs", said[0])
+        self.assertIn("of 2 jobs", self.tool("merge", *files, self.base / "other.gws"))
+
     def test_clocks_that_differ(self):
         """Fitted after the ranks were put together, so it makes no difference where they were cut and packed."""
         shutil.rmtree(self.run_dir)
