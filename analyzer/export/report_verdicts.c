@@ -1,0 +1,127 @@
+#include "analyzer/export/report_sheet.h"
+
+#define EVIDENCE_SHOWN 3u
+
+static void print_where(const struct gw_report_sheet *sheet, const struct gw_verdict *verdict)
+{
+    const struct gw_model *model = sheet->report->model;
+    char thread[64] = "", device[32] = "", stream[32] = "";
+    if (verdict->thread != GW_NONE)
+        snprintf(thread, sizeof thread, "; thread %u of process %u", model->threads[verdict->thread].tid,
+                 model->processes[model->threads[verdict->thread].process].pid);
+    if (verdict->device != GW_NONE)
+        snprintf(device, sizeof device, ", device %u", model->devices[verdict->device].number);
+    if (verdict->stream != GW_NONE)
+        snprintf(stream, sizeof stream, ", stream %u", model->streams[verdict->stream].number);
+    gw_page_item(&sheet->page, NULL, 5, "%.1f a step, in %u of %u steps%s%s%s", verdict->per_step,
+                 verdict->steps_affected, sheet->steps.analysed, thread, device, stream);
+}
+
+static void print_confirmed(const struct gw_report_sheet *sheet, const struct gw_verdict *verdict, unsigned number)
+{
+    FILE *out = sheet->page.out;
+    uint32_t shown = sheet->options->verbose ? GW_EVIDENCE_MAX : EVIDENCE_SHOWN;
+    fprintf(out, "  %u. ", number);
+    gw_page_style(&sheet->page, "1;31");
+    fputs(verdict->id, out);
+    gw_page_style(&sheet->page, NULL);
+    char line[200];
+    int column = 5 + snprintf(line, sizeof line, "%s", verdict->id);
+    snprintf(line, sizeof line, ": %s; saves %s a step (%.1f %%)", verdict->suspect,
+             gw_duration_words(verdict->saving_ms).text, verdict->saving_percent);
+    gw_page_wrap(&sheet->page, line, (unsigned)column, 5);
+    fputs("     ", out);
+    gw_page_wrap(&sheet->page, verdict->why, 5, 5);
+    if (verdict->steps_affected)
+        print_where(sheet, verdict);
+    for (uint32_t i = 0; i < verdict->evidence_count && i < shown; i++) {
+        const struct gw_evidence *evidence = &verdict->evidence[i];
+        double at_ms = (double)(int64_t)(evidence->t_ns - sheet->report->model->run.begin_ns) / 1e6;
+        fprintf(out, "     at %.3f ms, %s: ", at_ms, gw_duration_words((double)evidence->duration_ns / 1e6).text);
+        gw_page_wrap(&sheet->page, evidence->what, 30, 10);
+    }
+    fputs("     Fix: ", out);
+    gw_page_wrap(&sheet->page, verdict->fix, 10, 10);
+}
+
+static void print_plain(const struct gw_report_sheet *sheet, const struct gw_verdict *verdict)
+{
+    int written = fprintf(sheet->page.out, "  %s (%s): ", verdict->id, verdict->suspect);
+    gw_page_wrap(&sheet->page, verdict->why, written > 0 ? (unsigned)written : 0, 6);
+}
+
+/* Ruled out, in columns: the bound is what matters. */
+static void print_ruled_out(const struct gw_report_sheet *sheet)
+{
+    const struct gw_verdicts *verdicts = sheet->report->verdicts;
+    unsigned columns = sheet->page.width >= 84 ? 3 : 2, column = 0;
+    for (size_t i = 0; i < verdicts->list_count; i++) {
+        const struct gw_verdict *verdict = &verdicts->list[i];
+        if (verdict->state != GW_RULED_OUT)
+            continue;
+        fprintf(sheet->page.out, "  %-17s %8s", verdict->id,
+                verdict->bound_ms > 0 ? gw_duration_words(verdict->bound_ms).text : "0 ms");
+        column = (column + 1) % columns;
+        if (!column)
+            fputc('\n', sheet->page.out);
+    }
+    if (column)
+        fputc('\n', sheet->page.out);
+}
+
+static size_t count_state(const struct gw_verdicts *verdicts, enum gw_verdict_state state)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < verdicts->list_count; i++)
+        count += verdicts->list[i].state == state;
+    return count;
+}
+
+void gw_sheet_verdicts(const struct gw_report_sheet *sheet)
+{
+    const struct gw_verdicts *verdicts = sheet->report->verdicts;
+    unsigned number = 0;
+    if (count_state(verdicts, GW_CONFIRMED))
+        gw_page_heading(&sheet->page, "Confirmed (each saving alone; they do not add up; times since trace begin)");
+    for (size_t i = 0; i < verdicts->list_count; i++) {
+        if (verdicts->list[i].state != GW_CONFIRMED)
+            continue;
+        if (number)
+            fputc('\n', sheet->page.out);
+        print_confirmed(sheet, &verdicts->list[i], ++number);
+    }
+    if (count_state(verdicts, GW_UNKNOWN) && sheet->steps.analysed)
+        gw_page_heading(&sheet->page, "Not known");
+    for (size_t i = 0; i < verdicts->list_count && sheet->steps.analysed; i++) {
+        if (verdicts->list[i].state == GW_UNKNOWN)
+            print_plain(sheet, &verdicts->list[i]);
+    }
+    if (count_state(verdicts, GW_RULED_OUT)) {
+        gw_page_heading(&sheet->page, "Ruled out (they cost at most this per step)");
+        if (!sheet->options->verbose)
+            print_ruled_out(sheet);
+        for (size_t i = 0; i < verdicts->list_count && sheet->options->verbose; i++) {
+            if (verdicts->list[i].state == GW_RULED_OUT)
+                print_plain(sheet, &verdicts->list[i]);
+        }
+    }
+}
+
+void gw_sheet_one_verdict(const struct gw_report_sheet *sheet)
+{
+    const struct gw_verdicts *verdicts = sheet->report->verdicts;
+    for (size_t i = 0; i < verdicts->list_count; i++) {
+        const struct gw_verdict *verdict = &verdicts->list[i];
+        if (strcmp(verdict->id, sheet->options->only_verdict) != 0)
+            continue;
+        if (verdict->state == GW_CONFIRMED) {
+            print_confirmed(sheet, verdict, 1);
+            return;
+        }
+        fprintf(sheet->page.out, "%s: %s", verdict->id, gw_state_name(verdict->state));
+        if (verdict->state == GW_RULED_OUT)
+            fprintf(sheet->page.out, ", at most %s a step", gw_duration_words(verdict->bound_ms).text);
+        fputs("\n  ", sheet->page.out);
+        gw_page_wrap(&sheet->page, verdict->why, 2, 2);
+    }
+}
