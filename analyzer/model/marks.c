@@ -31,10 +31,10 @@ struct occurrences {
     struct gw_mark *marks;
 };
 
-size_t gw_operation_before(const struct gw_sequence *sequence, size_t at)
+size_t gw_work_before(const struct gw_sequence *sequence, size_t at)
 {
     while (at-- > 0) {
-        if (sequence->events[at].op != GW_NONE) {
+        if (sequence->events[at].op != GW_NONE && !(sequence->events[at].traits & GW_TRAIT_READ)) {
             return at;
         }
     }
@@ -54,15 +54,18 @@ bool gw_mark_matches(const struct gw_sequence *sequence, const struct gw_mark *m
     case GW_MARK_LANE:
         return event->lane == mark->a;
     case GW_MARK_TOKEN_PAIR:
-        before = event->token == mark->b ? gw_operation_before(sequence, at) : GW_NO_EVENT;
+        before = event->token == mark->b ? gw_work_before(sequence, at) : GW_NO_EVENT;
         return before != GW_NO_EVENT && sequence->events[before].token == mark->a;
     case GW_MARK_LANE_PAIR:
-        before = event->lane == mark->b ? gw_operation_before(sequence, at) : GW_NO_EVENT;
+        before = event->lane == mark->b ? gw_work_before(sequence, at) : GW_NO_EVENT;
         return before != GW_NO_EVENT && sequence->events[before].lane == mark->a;
     case GW_MARK_AFTER_WAIT:
         return at && (event[-1].traits & GW_TRAIT_SYNC) && event[-1].token == mark->a;
     case GW_MARK_AFTER_GAP:
         return event->silence_ns > mark->gap_ns;
+    case GW_MARK_BATCH:
+        before = event->traits & GW_TRAIT_UPLOAD ? gw_work_before(sequence, at) : GW_NO_EVENT;
+        return before != GW_NO_EVENT && !(sequence->events[before].traits & GW_TRAIT_UPLOAD);
     }
     return false;
 }
@@ -75,7 +78,7 @@ static bool mark_of(const struct gw_sequence *sequence, enum gw_mark_kind kind, 
     if (event->op == GW_NONE) {
         return false;
     }
-    size_t before = gw_operation_before(sequence, at);
+    size_t before = gw_work_before(sequence, at);
     switch (kind) {
     case GW_MARK_TOKEN:
         mark.a = event->token;
@@ -95,6 +98,7 @@ static bool mark_of(const struct gw_sequence *sequence, enum gw_mark_kind kind, 
         mark.a = at ? event[-1].token : 0;
         break;
     case GW_MARK_AFTER_GAP:
+    case GW_MARK_BATCH:
         break;
     }
     *ret_mark = mark;
@@ -276,7 +280,8 @@ int gw_marks_collect(const struct gw_sequence *sequence, size_t first, size_t la
                      size_t capacity, size_t *ret_count)
 {
     static const enum gw_mark_kind kinds[] = {GW_MARK_TOKEN,     GW_MARK_LANE,       GW_MARK_TOKEN_PAIR,
-                                              GW_MARK_LANE_PAIR, GW_MARK_AFTER_WAIT, GW_MARK_AFTER_GAP};
+                                              GW_MARK_LANE_PAIR, GW_MARK_AFTER_WAIT, GW_MARK_AFTER_GAP,
+                                              GW_MARK_BATCH};
     uint64_t silence_ns = 0;
     size_t count = 0;
     struct rated_mark *kept = malloc(capacity * sizeof(*kept));

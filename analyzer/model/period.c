@@ -281,7 +281,7 @@ static size_t typical_parts(const struct judged *outer, const struct judged *inn
     for (size_t i = 0; i < sampled; i++) {
         agreeing += parts_of[i] == parts;
     }
-    *ret_agreeing = agreeing * 5 >= sampled * 4;
+    *ret_agreeing = agreeing * 5 >= sampled * 3;
     return parts;
 }
 

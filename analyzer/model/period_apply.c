@@ -78,6 +78,37 @@ static size_t end_of_last(const struct applying *self, size_t unit)
     return end;
 }
 
+/* Where a step begins that ends at `end`, beginning as the typical one does: the begin from `least` on that makes it
+ * most like it, GW_NO_EVENT when none does. *ret_similarity: that of gw_similarity, kept up while the begin moves back.
+ */
+static size_t step_before(struct applying *self, size_t end, size_t least, double *ret_similarity)
+{
+    const struct gw_sequence_event *events = self->sequence->events;
+    size_t typical = self->positions[self->typical], typical_end = self->positions[self->typical + 1];
+    size_t typical_count = typical_end - typical, reach = (size_t)(LONG * (double)typical_count), shared = 0;
+    size_t best_at = GW_NO_EVENT, at = end;
+    double best = LIKE_CUT;
+    for (size_t e = typical; e < typical_end; e++) {
+        self->counts[events[e].token]++;
+    }
+    while (at > least && end - at < reach) {
+        uint32_t *count = &self->counts[events[--at].token];
+        shared += *count > 0;
+        *count -= *count > 0;
+        double similarity = 2.0 * (double)shared / (double)(end - at + typical_count);
+        if (similarity > best && events[at].token == events[typical].token &&
+            (double)(end - at) * LONG >= (double)typical_count) {
+            best = similarity;
+            best_at = at;
+        }
+    }
+    for (size_t e = typical; e < typical_end; e++) {
+        self->counts[events[e].token] = 0;
+    }
+    *ret_similarity = best;
+    return best_at;
+}
+
 static void take_unit(struct applying *self, size_t unit)
 {
     size_t first = self->positions[unit], end = self->positions[unit + 1];
@@ -91,6 +122,13 @@ static void take_unit(struct applying *self, size_t unit)
         if (of_cut >= LIKE_CUT && of_cut > similarity) {
             self->ranges[self->range_count++] =
                 (struct gw_step_range){.first = first, .count = typical_count, .open = true};
+            return;
+        }
+        /* An evaluation begins as a step does. */
+        double of_tail = 0;
+        size_t tail = is_last ? GW_NO_EVENT : step_before(self, end, first, &of_tail);
+        if (tail != GW_NO_EVENT && of_tail > similarity) {
+            self->ranges[self->range_count++] = (struct gw_step_range){.first = tail, .count = end - tail};
             return;
         }
     }
@@ -112,31 +150,29 @@ static void take_unit(struct applying *self, size_t unit)
     }
 }
 
-/* The mark may need what comes before it (a wait, a read) and so miss the first step: look for one right before the
- * first found, beginning as the typical one does. */
-static void add_first(struct applying *self)
+/* The mark may need what comes before it (a wait, a kernel) and so miss steps that follow something else: the run's
+ * first one, one after an evaluation. Looks for them right before each step that was found. */
+static int add_missed(struct applying *self)
 {
-    const struct gw_sequence_event *events = self->sequence->events;
-    size_t typical = self->positions[self->typical], typical_end = self->positions[self->typical + 1];
-    size_t end = self->range_count ? self->ranges[0].first : 0,
-           reach = (size_t)(LONG * (double)(typical_end - typical));
-    size_t best_at = end;
-    double best = LIKE_CUT;
-    for (size_t at = end; at-- > 0 && end - at <= reach;) {
-        if (events[at].token != events[typical].token || (double)(end - at) * LONG < (double)(typical_end - typical)) {
-            continue;
-        }
-        double similarity = gw_similarity(self->sequence, self->counts, typical, typical_end, at, end);
-        if (similarity > best) {
-            best = similarity;
-            best_at = at;
-        }
+    struct gw_step_range *ranges = malloc((2 * self->range_count + 1) * sizeof(*ranges));
+    size_t count = 0, end = 0;
+    if (!ranges) {
+        return -ENOMEM;
     }
-    if (best_at < end) {
-        memmove(self->ranges + 1, self->ranges, self->range_count * sizeof(*self->ranges));
-        self->ranges[0] = (struct gw_step_range){.first = best_at, .count = end - best_at};
-        self->range_count++;
+    for (size_t i = 0; i < self->range_count; i++) {
+        double similarity = 0;
+        size_t first = self->ranges[i].first;
+        size_t at = first > end ? step_before(self, first, end, &similarity) : GW_NO_EVENT;
+        if (at != GW_NO_EVENT) {
+            ranges[count++] = (struct gw_step_range){.first = at, .count = first - at};
+        }
+        ranges[count++] = self->ranges[i];
+        end = first + self->ranges[i].count;
     }
+    free(self->ranges);
+    self->ranges = ranges;
+    self->range_count = count;
+    return 0;
 }
 
 int gw_period_apply(const struct gw_sequence *sequence, const struct gw_mark *mark, struct gw_step_range **ret_ranges,
@@ -150,7 +186,7 @@ int gw_period_apply(const struct gw_sequence *sequence, const struct gw_mark *ma
     }
     self.positions = malloc((count + 1) * sizeof(*self.positions));
     self.counts = calloc(sequence->token_count + 1u, sizeof(*self.counts));
-    self.ranges = malloc((count + 2) * sizeof(*self.ranges));
+    self.ranges = malloc((count + 1) * sizeof(*self.ranges));
     if (!self.positions || !self.counts || !self.ranges) {
         goto end;
     }
@@ -166,11 +202,12 @@ int gw_period_apply(const struct gw_sequence *sequence, const struct gw_mark *ma
     for (size_t unit = 0; unit < self.count; unit++) {
         take_unit(&self, unit);
     }
-    add_first(&self);
-    *ret_ranges = self.ranges;
-    *ret_count = self.range_count;
-    self.ranges = NULL;
-    status = 0;
+    status = add_missed(&self);
+    if (!status) {
+        *ret_ranges = self.ranges;
+        *ret_count = self.range_count;
+        self.ranges = NULL;
+    }
 end:
     free(self.positions);
     free(self.counts);

@@ -40,11 +40,12 @@ void gw_sequence_clear(struct gw_sequence *sequence);
 /* Which events begin a repeating unit. */
 enum gw_mark_kind {
     GW_MARK_TOKEN,      /* events with token a */
-    GW_MARK_TOKEN_PAIR, /* operations with token b right after one with token a, waits between them or not */
+    GW_MARK_TOKEN_PAIR, /* operations with token b after one with token a, waits and reads between them or not */
     GW_MARK_LANE,       /* events with lane a */
     GW_MARK_LANE_PAIR,
     GW_MARK_AFTER_WAIT, /* operations right after a wait with token a */
-    GW_MARK_AFTER_GAP   /* operations before which the host was silent for more than gap_ns */
+    GW_MARK_AFTER_GAP,  /* operations before which the host was silent for more than gap_ns */
+    GW_MARK_BATCH       /* uploads after something else */
 };
 
 struct gw_mark {
@@ -55,9 +56,10 @@ struct gw_mark {
     size_t from;       /* the typical unit lies behind this event: before it is another phase of the program */
 };
 
-/* The last operation before the event at `at`, GW_NO_EVENT when there is none. */
+/* The last operation before the event at `at` that is no read (a log line, a checkpoint: they come now and then),
+ * GW_NO_EVENT when there is none. */
 #define GW_NO_EVENT SIZE_MAX
-size_t gw_operation_before(const struct gw_sequence *sequence, size_t at);
+size_t gw_work_before(const struct gw_sequence *sequence, size_t at);
 
 /* Whether the event at `at` begins a unit. */
 bool gw_mark_matches(const struct gw_sequence *sequence, const struct gw_mark *mark, size_t at);

@@ -1,0 +1,133 @@
+#include "tests/unit/play_fixture.h"
+
+#define CALL_NS 2000u
+#define VARIANT 1000u /* token of the same letter in another shape */
+
+static void grow(struct play *play)
+{
+    play->room = play->room ? 2 * play->room : 4096;
+    play->sequence.events = realloc(play->sequence.events, play->room * sizeof(*play->sequence.events));
+    play->truth = realloc(play->truth, play->room * sizeof(*play->truth));
+    assert_non_null(play->sequence.events);
+    assert_non_null(play->truth);
+}
+
+struct play *begin_play(void)
+{
+    struct play *play = calloc(1, sizeof(*play));
+    assert_non_null(play);
+    grow(play);
+    play->sequence.token_count = 256 + VARIANT * 64;
+    play->sequence.lane_count = play->sequence.token_count * 10;
+    play->random = 12345;
+    return play;
+}
+
+void end_play(struct play *play)
+{
+    free(play->sequence.events);
+    free(play->truth);
+    free(play);
+}
+
+uint32_t dice(struct play *play, uint32_t sides)
+{
+    play->random = play->random * 1664525u + 1013904223u;
+    return (play->random >> 8) % sides;
+}
+
+static uint8_t traits_of(char letter)
+{
+    switch (letter) {
+    case 'H':
+        return GW_TRAIT_UPLOAD;
+    case 'R':
+        return GW_TRAIT_READ;
+    case 's':
+        return GW_TRAIT_SYNC;
+    case 'g':
+        return GW_TRAIT_KERNEL | GW_TRAIT_REPLAY;
+    default:
+        return GW_TRAIT_KERNEL;
+    }
+}
+
+void add_event(struct play *play, char letter, uint32_t variant)
+{
+    struct gw_sequence *sequence = &play->sequence;
+    if (sequence->count == play->room) {
+        grow(play);
+    }
+    struct gw_sequence_event *event = &sequence->events[sequence->count];
+    uint64_t length_ns = letter == 's' || letter == 'R' ? 20 * CALL_NS : CALL_NS;
+    *event = (struct gw_sequence_event){.begin_ns = play->now_ns,
+                                        .end_ns = play->now_ns + length_ns,
+                                        .token = (uint32_t)(unsigned char)letter + variant * VARIANT,
+                                        .op = letter == 's' ? GW_NONE : (uint32_t)sequence->count,
+                                        .traits = traits_of(letter)};
+    event->lane = event->token * 10;
+    event->silence_ns = sequence->count ? event->begin_ns - event[-1].end_ns : 0;
+    play->now_ns += length_ns + 300;
+    if (play->step_due && letter != 's') {
+        play->truth[play->truth_count++] = sequence->count;
+        play->step_due = false;
+    }
+    sequence->count++;
+}
+
+void play_text(struct play *play, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '.') {
+            play->now_ns += PAUSE_NS;
+        } else if (*text == '|') {
+            play->step_due = true;
+        } else if (*text >= '0' && *text <= '9') {
+            play->sequence.events[play->sequence.count - 1].lane += (uint32_t)(*text - '0');
+        } else {
+            add_event(play, *text, 0);
+        }
+    }
+}
+
+void repeat_text(struct play *play, const char *text, size_t times)
+{
+    while (times--) {
+        play_text(play, text);
+    }
+}
+
+void find(struct play *play, struct found *ret_found)
+{
+    *ret_found = (struct found){0};
+    assert_int_equal(gw_period_find(&play->sequence, &ret_found->mark, &ret_found->confidence, &ret_found->found), 0);
+    if (ret_found->found) {
+        assert_int_equal(gw_period_apply(&play->sequence, &ret_found->mark, &ret_found->ranges, &ret_found->count), 0);
+    }
+}
+
+/* All steps found, each where it begins, and none besides. */
+void expect_truth(struct play *play, double confidence_min)
+{
+    struct found found;
+    find(play, &found);
+    assert_true(found.found);
+    if (found.count != play->truth_count) {
+        print_message("mark kind %d, a %u, b %u\n", (int)found.mark.kind, found.mark.a, found.mark.b);
+    }
+    assert_int_equal(found.count, play->truth_count);
+    for (size_t i = 0; i < found.count; i++) {
+        assert_int_equal(found.ranges[i].first, play->truth[i]);
+    }
+    assert_true(found.confidence >= confidence_min);
+    free(found.ranges);
+    end_play(play);
+}
+
+void expect_none(struct play *play)
+{
+    struct found found;
+    find(play, &found);
+    assert_false(found.found);
+    end_play(play);
+}

@@ -1,0 +1,60 @@
+/*
+ * Sequences for the step finder written as text: a letter an operation, the truth marked in it.
+ */
+#ifndef GW_TESTS_UNIT_PLAY_FIXTURE_H
+#define GW_TESTS_UNIT_PLAY_FIXTURE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analyzer/model/sequence.h"
+
+#define PAUSE_NS 100000u
+
+/*
+ * H upload, R read, s wait, g graph replay, other letters kernels; a digit puts the operation before it on that stream;
+ * '.' a pause of the host; '|' a step begins with the next operation.
+ */
+struct play {
+    struct gw_sequence sequence;
+    uint64_t now_ns;
+    size_t *truth;            /* begins of steps, as events */
+    size_t truth_count, room; /* room: of both arrays */
+    bool step_due;
+    uint32_t random;
+};
+
+struct found {
+    bool found;
+    struct gw_mark mark;
+    double confidence;
+    struct gw_step_range *ranges;
+    size_t count;
+};
+
+struct play *begin_play(void);
+void end_play(struct play *play);
+
+/* A number below sides, the same ones in each run. */
+uint32_t dice(struct play *play, uint32_t sides);
+
+/* Adds one operation; variant: the same letter in another shape, at most 63. */
+void add_event(struct play *play, char letter, uint32_t variant);
+void play_text(struct play *play, const char *text);
+void repeat_text(struct play *play, const char *text, size_t times);
+
+/* Runs the finder; the caller frees found->ranges. */
+void find(struct play *play, struct found *ret_found);
+
+/* All steps found, each where it begins, and none besides; or nothing found at all. Both end the play. */
+void expect_truth(struct play *play, double confidence_min);
+void expect_none(struct play *play);
+
+#endif
