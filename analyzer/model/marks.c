@@ -64,8 +64,9 @@ bool gw_mark_matches(const struct gw_sequence *sequence, const struct gw_mark *m
     case GW_MARK_AFTER_GAP:
         return event->silence_ns > mark->gap_ns;
     case GW_MARK_BATCH:
-        before = event->traits & GW_TRAIT_UPLOAD ? gw_work_before(sequence, at) : GW_NO_EVENT;
-        return before != GW_NO_EVENT && !(sequence->events[before].traits & GW_TRAIT_UPLOAD);
+        before = gw_work_before(sequence, at);
+        return event->traits & GW_TRAIT_UPLOAD &&
+               (before == GW_NO_EVENT || !(sequence->events[before].traits & GW_TRAIT_UPLOAD));
     }
     return false;
 }

@@ -45,7 +45,7 @@ enum gw_mark_kind {
     GW_MARK_LANE_PAIR,
     GW_MARK_AFTER_WAIT, /* operations right after a wait with token a */
     GW_MARK_AFTER_GAP,  /* operations before which the host was silent for more than gap_ns */
-    GW_MARK_BATCH       /* uploads after something else */
+    GW_MARK_BATCH       /* uploads after something else, or after nothing */
 };
 
 struct gw_mark {
