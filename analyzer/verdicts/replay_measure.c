@@ -161,13 +161,17 @@ int gw_replay_find_noise(struct gw_replay *replay)
         struct gw_replay_node *node = &replay->nodes[i];
         struct sample sample = sample_of(replay, node);
         enum gw_call_class cls = gw_call_class((uint16_t)sample.function);
+        /* Calls of these classes take alike long by themselves. */
         const bool is_even = cls == GW_CALL_COPY || cls == GW_CALL_SYNC;
-        if (sample.function >= GW_FUNCTION_COUNT || (!is_even && !node->preempted))
+        /* So does a launch after the kernel that it waits for; before it, its code may have to be loaded. */
+        const bool wakes = cls == GW_CALL_LAUNCH && node->wait == GW_WAIT_FOR_OPS;
+        if (sample.function >= GW_FUNCTION_COUNT || (!is_even && !wakes && !node->preempted))
             continue;
         /* Two bytes a nanosecond are slower than any staging: large copies may take their time. */
         uint64_t bytes_ns = node->op_count ? model->ops[replay->ops[node->op_first].op].size_bytes / 2 : 0;
         node->own_noise_ns = excess(sample.ns[PART_OWN], usual[sample.function][PART_OWN], bytes_ns);
-        node->lag_noise_ns = excess(sample.ns[PART_LAG], usual[sample.function][PART_LAG], bytes_ns);
+        if (is_even || node->preempted)
+            node->lag_noise_ns = excess(sample.ns[PART_LAG], usual[sample.function][PART_LAG], bytes_ns);
         /* The host itself begins copies that it waits for, from one piece of memory to the other. */
         if (cls == GW_CALL_COPY && node->wait == GW_WAIT_FOR_OPS)
             node->extra_noise_ns = excess(sample.ns[PART_EXTRA], usual[sample.function][PART_EXTRA], bytes_ns);

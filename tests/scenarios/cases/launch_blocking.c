@@ -1,12 +1,12 @@
 /*
  * source: Lightning#17359
- * fault: every launch waits for its kernel
+ * fault: every launch is followed by a synchronisation
  * verdict: blocking-launches, device-sync
  * also: dispatch-bound
  */
 #include "tests/scenarios/scenario.h"
 
-/* What CUDA_LAUNCH_BLOCKING=1 does, written out. The same waits are synchronisations in the loop. */
+/* What CUDA_LAUNCH_BLOCKING=1 does, written out: also waits in the loop. */
 void run_scenario(struct scenario *scenario)
 {
     struct trainer trainer = trainer_create(32 * KIB, true);
