@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GW_SINK_VERSION 8u
+#define GW_SINK_VERSION 9u
 #define GW_WORDS_MAX 40u // the longest list of words a wrapper hands over
 
 // How a program reached an API; bit api * 3 + route of gw_notes.routes.
@@ -40,6 +40,14 @@ struct gw_notes {
 struct gw_stream;
 struct gw_call;
 
+// A thread's clock; see shim/tracer/clock.h.
+struct gw_clock {
+    uint64_t ns, ticks;           // the last pair of readings of the clock and the cycle counter
+    uint64_t limit_ticks;         // how long it may be gone on from
+    uint64_t rate;                // ns a tick << 32; 0: not known yet
+    uint64_t rate_ns, rate_ticks; // the pair from which the rate will be taken
+};
+
 // State of one thread. Lies in the shim's static thread-local storage, zeroed at thread start; its contents are the
 // tracer's.
 struct gw_thread {
@@ -48,6 +56,7 @@ struct gw_thread {
     uint64_t sequence;   // of the last call id
     uint64_t call;       // current call id
     uint64_t last_begin_ns;
+    struct gw_clock clock;
     uint64_t last_ticks; // cycle counter at the end of the last call at depth 1
     uint64_t cpu_ns;     // thread CPU time at the last reading, taken at cpu_at_ns
     uint64_t cpu_at_ns;

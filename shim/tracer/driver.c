@@ -29,9 +29,12 @@ __attribute__((no_sanitize("thread"))) static int visit_driver(struct dl_phdr_in
 static void pin_driver(void)
 {
     char path[PATH_KEPT];
+    struct gw_section section;
 
+    gw_section_begin(&section);
     if (dl_iterate_phdr(visit_driver, path))
         dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+    gw_section_end(&section);
 }
 
 // Threads that come here at once store the same values; it is no race that ThreadSanitizer should report.

@@ -9,7 +9,7 @@
  *                27 % fewer bytes than a pair of events)
  *   call    u64  call id, tid << 42 | sequence: a runtime call and the driver calls nested in it carry the same one
  *   site    u64  pid << 32 | function << 16 | depth << 8 | flags (GW_SITE_*); function: row of shim/api/functions.def
- *   result  i32  what the function returned (0 when it returns no status)
+ *   result  u64  what the function returned (0 when it returns no status)
  *
  * A stream is named by its handle, which is unique within the process at a time. Default streams have none of their own
  * and get one: device << 56 for the legacy stream (0 on device 0), device << 56 | tid << 8 | 2 for a thread's
@@ -31,10 +31,10 @@
 
 // Never from the program's memory: a fault in it would leave the buffer locked.
 #define GW_WORDS_FIELD(name, count) lttng_ust_field_array(uint64_t, name, name, count)
-#define GW_CALL_FIELDS GW_WORDS_FIELD(begin_call_site, 3) lttng_ust_field_integer(int32_t, result, result)
+#define GW_CALL_FIELDS GW_WORDS_FIELD(begin_call_site_result, 4)
 
 /* A call without typed arguments. */
-LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, call, LTTNG_UST_TP_ARGS(const uint64_t *, begin_call_site, int32_t, result),
+LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, call, LTTNG_UST_TP_ARGS(const uint64_t *, begin_call_site_result),
                            LTTNG_UST_TP_FIELDS(GW_CALL_FIELDS))
 
 /* Entry of a call that can block, at depth 1 only; the event's own time is the entry. The matching end repeats call. */
@@ -43,43 +43,35 @@ LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, call_begin, LTTNG_UST_TP_ARGS(const uint6
 
 /* Kernel launch. grid: x | y << 32 | z << 48. block: x | y << 12 | z << 24 | dynamic shared memory bytes << 32. */
 LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, launch,
-                           LTTNG_UST_TP_ARGS(const uint64_t *, begin_call_site, int32_t, result, const uint64_t *,
-                                             func_stream_grid_block),
-                           LTTNG_UST_TP_FIELDS(GW_CALL_FIELDS GW_WORDS_FIELD(func_stream_grid_block, 4)))
+                           LTTNG_UST_TP_ARGS(const uint64_t *, begin_call_site_result_func_stream_grid_block),
+                           LTTNG_UST_TP_FIELDS(GW_WORDS_FIELD(begin_call_site_result_func_stream_grid_block, 8)))
 
 /* Copy. how: enum gw_copy_direction | enum gw_host_kind of source << 8 | of destination << 16 | blocking call << 24.
  * hash: XXH3 of (a sample of) the host bytes, 0 when not taken. */
 LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, copy,
-                           LTTNG_UST_TP_ARGS(const uint64_t *, begin_call_site, int32_t, result, const uint64_t *,
-                                             dst_src_bytes_stream_hash, uint32_t, how),
-                           LTTNG_UST_TP_FIELDS(GW_CALL_FIELDS GW_WORDS_FIELD(dst_src_bytes_stream_hash, 5)
-                                                   lttng_ust_field_integer(uint32_t, how, how)))
+                           LTTNG_UST_TP_ARGS(const uint64_t *, begin_call_site_result_dst_src_bytes_stream_how_hash),
+                           LTTNG_UST_TP_FIELDS(GW_WORDS_FIELD(begin_call_site_result_dst_src_bytes_stream_how_hash,
+                                                              10)))
 
 /* Memset of device memory. */
 LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, memset,
-                           LTTNG_UST_TP_ARGS(const uint64_t *, begin_call_site, int32_t, result, const uint64_t *,
-                                             dst_bytes_stream),
-                           LTTNG_UST_TP_FIELDS(GW_CALL_FIELDS GW_WORDS_FIELD(dst_bytes_stream, 3)))
+                           LTTNG_UST_TP_ARGS(const uint64_t *, begin_call_site_result_dst_bytes_stream),
+                           LTTNG_UST_TP_FIELDS(GW_WORDS_FIELD(begin_call_site_result_dst_bytes_stream, 7)))
 
 /* Allocation or release. kind: enum gw_memory_kind. ptr is what was returned or released; bytes 0 on release. */
 LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, memory,
-                           LTTNG_UST_TP_ARGS(const uint64_t *, begin_call_site, int32_t, result, const uint64_t *,
-                                             ptr_bytes_stream, uint32_t, kind),
-                           LTTNG_UST_TP_FIELDS(GW_CALL_FIELDS GW_WORDS_FIELD(ptr_bytes_stream, 3)
-                                                   lttng_ust_field_integer(uint32_t, kind, kind)))
+                           LTTNG_UST_TP_ARGS(const uint64_t *, begin_call_site_result_ptr_bytes_stream_kind),
+                           LTTNG_UST_TP_FIELDS(GW_WORDS_FIELD(begin_call_site_result_ptr_bytes_stream_kind, 8)))
 
 /* Streams and events: create, destroy, record, wait, query, synchronise. what: enum gw_order_kind. */
 LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, order,
-                           LTTNG_UST_TP_ARGS(const uint64_t *, begin_call_site, int32_t, result, const uint64_t *,
-                                             stream_event, uint32_t, what, uint32_t, value),
-                           LTTNG_UST_TP_FIELDS(GW_CALL_FIELDS GW_WORDS_FIELD(stream_event, 2)
-                                                   lttng_ust_field_integer(uint32_t, what, what)
-                                                       lttng_ust_field_integer(uint32_t, value, value)))
+                           LTTNG_UST_TP_ARGS(const uint64_t *, begin_call_site_result_stream_event_what_value),
+                           LTTNG_UST_TP_FIELDS(GW_WORDS_FIELD(begin_call_site_result_stream_event_what_value, 8)))
 
 /* Module or library load, link, unload. bytes and hash of the image where it is known (0 otherwise). */
 LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, module,
-                           LTTNG_UST_TP_ARGS(const uint64_t *, begin_call_site, int32_t, result, uint64_t, handle,
-                                             uint64_t, bytes, uint64_t, hash),
+                           LTTNG_UST_TP_ARGS(const uint64_t *, begin_call_site_result, uint64_t, handle, uint64_t,
+                                             bytes, uint64_t, hash),
                            LTTNG_UST_TP_FIELDS(GW_CALL_FIELDS lttng_ust_field_integer(uint64_t, handle, handle)
                                                    lttng_ust_field_integer(uint64_t, bytes, bytes)
                                                        lttng_ust_field_integer(uint64_t, hash, hash)))
@@ -87,8 +79,8 @@ LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, module,
 /* Graphs: capture, instantiate, update, upload, launch, destroy. nodes: with those of child graphs, a conditional node
  * counting as one whatever its bodies hold; 0 where it is not known. */
 LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, graph,
-                           LTTNG_UST_TP_ARGS(const uint64_t *, begin_call_site, int32_t, result, uint64_t, graph,
-                                             uint64_t, exec, uint64_t, stream, uint32_t, nodes),
+                           LTTNG_UST_TP_ARGS(const uint64_t *, begin_call_site_result, uint64_t, graph, uint64_t, exec,
+                                             uint64_t, stream, uint32_t, nodes),
                            LTTNG_UST_TP_FIELDS(GW_CALL_FIELDS lttng_ust_field_integer(uint64_t, graph, graph)
                                                    lttng_ust_field_integer(uint64_t, exec, exec)
                                                        lttng_ust_field_integer(uint64_t, stream, stream)
@@ -98,9 +90,8 @@ LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, graph,
  * group's end. comm: the communicator's handle. what: GW_COMM_WHAT. send, recv: its buffers, 0 where it has none of the
  * kind; what they hold is on the device and not looked at. */
 LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, comm,
-                           LTTNG_UST_TP_ARGS(const uint64_t *, begin_call_site, int32_t, result, uint64_t, comm,
-                                             uint64_t, count, uint64_t, what, uint64_t, stream, uint64_t, send,
-                                             uint64_t, recv),
+                           LTTNG_UST_TP_ARGS(const uint64_t *, begin_call_site_result, uint64_t, comm, uint64_t, count,
+                                             uint64_t, what, uint64_t, stream, uint64_t, send, uint64_t, recv),
                            LTTNG_UST_TP_FIELDS(GW_CALL_FIELDS lttng_ust_field_integer(uint64_t, comm, comm)
                                                    lttng_ust_field_integer(uint64_t, count, count)
                                                        lttng_ust_field_integer(uint64_t, what, what)

@@ -190,42 +190,53 @@ static uint32_t flags_of(uint64_t raw, const struct gw_driver *driver)
     return flags & 1 ? GW_STREAM_NON_BLOCKING : 0;
 }
 
+// The stream of a raw handle, which may be new, in a context; 0: the stream's own, or the current one.
+static const struct gw_stream *find_stream(const struct gw_driver *driver, uint64_t raw, uint64_t owner, uint32_t tid)
+{
+    const struct gw_stream *stream = NULL;
+    struct gw_section section;
+
+    gw_section_begin(&section);
+    if (!owner && (!driver->cuStreamGetCtx || driver->cuStreamGetCtx(raw, &owner) != 0))
+        driver->cuCtxGetCurrent(&owner);
+    pthread_mutex_lock(&lock);
+    struct gw_context *context = get_context(driver, owner);
+    if (context)
+        stream = get_stream(context, raw, event_handle(raw, context->device, tid), flags_of(raw, driver));
+    pthread_mutex_unlock(&lock);
+    gw_section_end(&section);
+    return stream;
+}
+
 const struct gw_stream *gw_stream_get(struct gw_thread *thread, uint64_t raw, bool per_thread)
 {
-    const struct gw_driver *driver = gw_driver();
-    struct gw_stream *stream = NULL;
-    uint64_t current = 0, owner;
-
-    if (!driver)
-        return NULL;
     if (raw == 0)
         raw = per_thread ? RAW_PER_THREAD : RAW_LEGACY;
-    if (thread->streams_generation != __atomic_load_n(&generation, __ATOMIC_ACQUIRE)) {
-        thread->streams_generation = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
+
+    const unsigned slot = raw <= RAW_PER_THREAD ? (unsigned)raw - 1 : 2 + (raw >> 8 & 1);
+    const uint32_t now = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
+    const struct gw_driver *driver = NULL;
+    uint64_t current = 0;
+
+    if (__builtin_expect(thread->streams_generation != now, 0)) {
+        thread->streams_generation = now;
         memset(thread->streams, 0, sizeof(thread->streams));
     }
-
-    unsigned slot = raw <= RAW_PER_THREAD ? (unsigned)raw - 1 : 2 + (raw >> 8 & 1);
-
     if (raw <= RAW_PER_THREAD) {
-        driver->cuCtxGetCurrent(&current);
+        driver = gw_driver();
+        if (driver)
+            driver->cuCtxGetCurrent(&current);
+        if (!current)
+            return NULL;
         if (current != thread->context) {
             thread->context = current;
             thread->streams[0].handle = thread->streams[1].handle = 0;
         }
     }
-    if (thread->streams[slot].handle == raw)
+    if (__builtin_expect(thread->streams[slot].handle == raw, 1))
         return thread->streams[slot].stream;
-
-    owner = current;
-    if (raw > RAW_PER_THREAD && (!driver->cuStreamGetCtx || driver->cuStreamGetCtx(raw, &owner) != 0))
-        driver->cuCtxGetCurrent(&owner);
-
-    pthread_mutex_lock(&lock);
-    struct gw_context *context = get_context(driver, owner);
-    if (context)
-        stream = get_stream(context, raw, event_handle(raw, context->device, thread->tid), flags_of(raw, driver));
-    pthread_mutex_unlock(&lock);
+    driver = gw_driver();
+    const struct gw_stream *stream = driver ? find_stream(driver, raw, current, thread->tid) : NULL;
     if (stream) {
         thread->streams[slot].handle = raw;
         thread->streams[slot].stream = stream;

@@ -77,6 +77,7 @@ void gw_thread_gap(struct gw_thread *thread, uint64_t now_ns)
     uint64_t begin_ns = last_end_ns(thread, now_ns);
     uint64_t gap_ns = now_ns - begin_ns;
     struct gw_thread before = *thread;
+    struct gw_section section;
     uint64_t call_ns = begin_ns - (begin_ns > before.last_begin_ns ? before.last_begin_ns : begin_ns);
     bool was_long = call_ns > gw_tracer.gap_threshold_ns;
 
@@ -97,5 +98,7 @@ void gw_thread_gap(struct gw_thread *thread, uint64_t now_ns)
                                 (uint64_t)(thread->switches_forced - before.switches_forced) << 32,
                             (uint64_t)(thread->faults_minor - before.faults_minor) |
                                 (uint64_t)(thread->faults_major - before.faults_major) << 32};
+    gw_section_begin(&section);
     lttng_ust_tracepoint(gpuwitness, thread_gap, gap);
+    gw_section_end(&section);
 }

@@ -67,7 +67,7 @@ static bool is_capturing(const struct gw_info *info, uint64_t raw_stream)
     const struct gw_driver *driver = gw_driver();
     int status = 0;
 
-    if (__atomic_load_n(&gw_tracer.captures, __ATOMIC_RELAXED) <= 0 || !driver || !driver->cuStreamIsCapturing)
+    if (!driver || !driver->cuStreamIsCapturing)
         return false;
     // On the legacy stream, while a blocking stream of the context captures, this is documented to fail without
     // breaking the capture: then nothing may be recorded on it either.
@@ -84,7 +84,7 @@ static bool place_operation(struct gw_thread *thread, struct gw_call *call, cons
     uint64_t raw = gw_form_stream(info->form, words);
 
     call->stream = gw_stream_get(thread, raw, info->per_thread);
-    if (is_capturing(info, raw)) {
+    if (__builtin_expect(__atomic_load_n(&gw_tracer.captures, __ATOMIC_RELAXED) > 0, 0) && is_capturing(info, raw)) {
         call->flags |= GW_SITE_CAPTURED;
         return false;
     }
@@ -97,21 +97,15 @@ static bool place_operation(struct gw_thread *thread, struct gw_call *call, cons
 static void begin_operation(struct gw_thread *thread, struct gw_call *call, const struct gw_info *info,
                             const uint64_t *words)
 {
-    if (!place_operation(thread, call, info, words))
-        return;
     const struct gw_timing_ops *timing = __atomic_load_n(&gw_tracer.timing, __ATOMIC_ACQUIRE);
-    if (timing && call->stream && gw_window_is_on()) {
+    struct gw_section section;
+
+    if (place_operation(thread, call, info, words) && timing && call->stream && gw_window_is_on()) {
+        gw_section_begin(&section);
         thread->timed = call;
         call->op = timing->before(call->stream);
+        gw_section_end(&section);
     }
-}
-
-static void prepare_timing(void)
-{
-    const struct gw_timing_ops *timing = __atomic_load_n(&gw_tracer.timing, __ATOMIC_ACQUIRE);
-
-    if (timing && timing->prepare)
-        timing->prepare();
 }
 
 static inline void begin_call_id(struct gw_thread *thread)
@@ -119,19 +113,47 @@ static inline void begin_call_id(struct gw_thread *thread)
     thread->call = GW_CALL_ID(thread->tid, ++thread->sequence);
     thread->typed = 0;
     thread->op_index = 0;
-    if (__builtin_expect(thread->notes_seen != __atomic_load_n(&gw_tracer.host->notes->changes, __ATOMIC_RELAXED), 0))
+    if (__builtin_expect(thread->notes_seen != __atomic_load_n(&gw_tracer.host->notes->changes, __ATOMIC_RELAXED), 0)) {
+        struct gw_section section;
+
+        gw_section_begin(&section);
         gw_process_notes(thread);
+        gw_section_end(&section);
+    }
 }
 
 // A thread's first call, in this process. Returns false when another thread is waking a forked child.
 static bool enter(struct gw_thread *thread)
 {
-    if (!gw_fork_wake())
-        return false;
-    gw_thread_enter(thread);
-    if (thread->depth > 0) // within a call that was entered before the tracer was there, or before a fork
+    struct gw_section section;
+    bool awake;
+
+    gw_section_begin(&section);
+    awake = gw_fork_wake();
+    if (awake)
+        gw_thread_enter(thread);
+    gw_section_end(&section);
+    if (awake && thread->depth > 0) // within a call that was entered before the tracer was there, or before a fork
         begin_call_id(thread);
-    return true;
+    return awake;
+}
+
+// What the tool does before calls that are no operations, but mean something to it.
+static void prepare_for(enum gw_action action, unsigned function)
+{
+    const struct gw_timing_ops *timing = __atomic_load_n(&gw_tracer.timing, __ATOMIC_ACQUIRE);
+    struct gw_section section;
+
+    gw_section_begin(&section);
+    if (action == GW_ACTION_CONTEXT_END && timing)
+        timing->pause();
+    else if ((action == GW_ACTION_CONTEXT_NEW || action == GW_ACTION_CONTEXT_RETAIN) && timing && timing->prepare)
+        timing->prepare();
+    else if (action == GW_ACTION_CUPTI_CLAIM && timing && timing->give_way)
+        timing->give_way(gw_function_name(function));
+    else if (action == GW_ACTION_CAPTURE_BEGIN)
+        __atomic_fetch_add(&gw_tracer.captures, 1, __ATOMIC_RELAXED);
+    gw_section_end(&section);
 }
 
 static inline bool is_measured(struct gw_thread *thread)
@@ -145,7 +167,7 @@ static inline bool is_measured(struct gw_thread *thread)
 bool gw_call_begin(struct gw_thread *thread, struct gw_call *call, unsigned function, const uint64_t *words)
 {
     const struct gw_info *info = &gw_tracer.info[function];
-    int saved_errno, cancel_state;
+    int saved_errno;
 
     if (thread->busy)
         return false;
@@ -153,10 +175,7 @@ bool gw_call_begin(struct gw_thread *thread, struct gw_call *call, unsigned func
     saved_errno = errno;
     call->unwritten = __builtin_expect(gw_steps_counted, 0) && gw_steps_are_off();
     uint64_t measured_at_ns = is_measured(thread) && !call->unwritten ? gw_now_ns() : 0;
-    // The thread may be cancelled in the program's call, not in what the tool does round it.
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     if (__builtin_expect(thread->generation != gw_tracer.generation, 0) && !enter(thread)) {
-        pthread_setcancelstate(cancel_state, NULL);
         errno = saved_errno;
         thread->busy = 0;
         return false;
@@ -170,17 +189,10 @@ bool gw_call_begin(struct gw_thread *thread, struct gw_call *call, unsigned func
     call->depth = ++thread->depth;
     if (__builtin_expect(info->driver_op, 0))
         begin_operation(thread, call, info, words);
-    else if (__builtin_expect(info->action == GW_ACTION_CONTEXT_END, 0) && gw_tracer.timing)
-        gw_tracer.timing->pause();
-    else if (__builtin_expect(info->action == GW_ACTION_CONTEXT_NEW || info->action == GW_ACTION_CONTEXT_RETAIN, 0))
-        prepare_timing();
-    else if (__builtin_expect(info->action == GW_ACTION_CUPTI_CLAIM, 0) && gw_tracer.timing &&
-             gw_tracer.timing->give_way)
-        gw_tracer.timing->give_way(gw_function_name(function));
-    else if (__builtin_expect(info->action == GW_ACTION_CAPTURE_BEGIN, 0))
-        __atomic_fetch_add(&gw_tracer.captures, 1, __ATOMIC_RELAXED);
+    else if (__builtin_expect(info->action != GW_ACTION_NONE, 0))
+        prepare_for(info->action, function);
 
-    uint64_t now = gw_now_ns();
+    uint64_t now = gw_clock_read(&thread->clock);
 
     if (call->depth == 1) {
         if (now - thread->last_begin_ns > gw_tracer.gap_threshold_ns && !call->unwritten)
@@ -190,13 +202,11 @@ bool gw_call_begin(struct gw_thread *thread, struct gw_call *call, unsigned func
         thread->last_begin_ns = now;
         if (info->blocks && !call->unwritten) {
             call->flags |= GW_SITE_HAS_BEGIN;
-            const uint64_t words_now[] = {thread->call, GW_SITE(gw_tracer.pid, function, 1, call->flags)};
-            lttng_ust_tracepoint(gpuwitness, call_begin, words_now);
+            gw_write_begin(thread, call);
         }
     }
     call->begin_ns = now;
     call->own_ns = measured_at_ns ? gw_own_time_since(measured_at_ns) : 0;
-    pthread_setcancelstate(cancel_state, NULL);
     errno = saved_errno;
     thread->busy = 0;
     return true;
@@ -259,7 +269,7 @@ static void act(struct gw_thread *thread, const struct gw_call *call, enum gw_ac
 void gw_call_end(struct gw_thread *thread, struct gw_call *call, const uint64_t *words, int32_t result)
 {
     const struct gw_info *info = &gw_tracer.info[call->function];
-    int saved_errno = errno, cancel_state;
+    struct gw_section section;
 
     if (__builtin_expect(thread->generation != gw_tracer.generation, 0)) { // forked within the call
         thread->depth--;
@@ -267,7 +277,7 @@ void gw_call_end(struct gw_thread *thread, struct gw_call *call, const uint64_t 
     }
     thread->busy = 1;
     uint64_t measured_at_ns = call->own_ns ? gw_now_ns() : 0;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    gw_section_begin(&section);
     thread->timed = NULL;
     if (__builtin_expect(info->action != GW_ACTION_NONE, 0))
         act(thread, call, info->action, words, result);
@@ -299,30 +309,25 @@ void gw_call_end(struct gw_thread *thread, struct gw_call *call, const uint64_t 
     }
     if (measured_at_ns)
         gw_own_time_add(call->own_ns + gw_own_time_since(measured_at_ns));
-    pthread_setcancelstate(cancel_state, NULL);
-    errno = saved_errno;
+    gw_section_end(&section);
     thread->busy = 0;
 }
 
 void gw_call_end_early(struct gw_thread *thread, struct gw_call *call, const uint64_t *words, int32_t result)
 {
     const struct gw_info *info = &gw_tracer.info[call->function];
-    int saved_errno = errno, cancel_state;
+    int saved_errno = errno;
     bool entered = true;
 
     thread->busy = 1;
     call->unwritten = gw_steps_counted && gw_steps_are_off();
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     if (thread->generation != gw_tracer.generation)
         entered = enter(thread);
-    // What its beginning would have done.
+    // What its beginning would have done, but for claims and contexts that are made by now.
     if (entered && info->driver_op && result == 0)
         place_operation(thread, call, info, words);
-    else if (entered && info->action == GW_ACTION_CONTEXT_END && gw_tracer.timing)
-        gw_tracer.timing->pause();
-    else if (entered && info->action == GW_ACTION_CAPTURE_BEGIN)
-        __atomic_fetch_add(&gw_tracer.captures, 1, __ATOMIC_RELAXED);
-    pthread_setcancelstate(cancel_state, NULL);
+    else if (entered && (info->action == GW_ACTION_CONTEXT_END || info->action == GW_ACTION_CAPTURE_BEGIN))
+        prepare_for(info->action, call->function);
     thread->busy = 0;
     errno = saved_errno;
     if (entered)
@@ -444,6 +449,7 @@ const struct gw_sink *gw_tracer_start(const struct gw_host *host)
     gw_tracer.host = host;
     gw_tracer.pid = (uint32_t)getpid();
     gw_tracer.generation = 1;
+    gw_clock_init();
     gw_tracer.base_ns = gw_now_ns();
     gw_tracer.base_ticks = gw_ticks();
     gw_own_time_init();

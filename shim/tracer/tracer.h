@@ -10,11 +10,13 @@
 #ifndef GW_SHIM_TRACER_TRACER_H
 #define GW_SHIM_TRACER_TRACER_H
 
+#include <errno.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 #include "shim/sink.h"
+#include "shim/tracer/clock.h"
 #include "shim/typed/typed.h"
 
 struct gw_timing_ops;
@@ -69,24 +71,23 @@ struct gw_tracer {
 };
 extern struct gw_tracer gw_tracer;
 
-static inline uint64_t gw_now_ns(void)
-{
-    struct timespec now;
+// Part of the tool's work in which the thread is not to be cancelled, and errno may change: what waits, allocates,
+// calls CUDA or writes an event. (A full buffer is handed over by write, where a thread that is cancelled would end
+// within LTTng.)
+struct gw_section {
+    int saved_errno, cancel_state;
+};
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+static inline void gw_section_begin(struct gw_section *section)
+{
+    section->saved_errno = errno;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &section->cancel_state);
 }
 
-static inline uint64_t gw_ticks(void)
+static inline void gw_section_end(const struct gw_section *section)
 {
-#if defined(__x86_64__)
-    return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-    uint64_t ticks;
-
-    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
-    return ticks;
-#endif
+    pthread_setcancelstate(section->cancel_state, NULL);
+    errno = section->saved_errno;
 }
 
 bool gw_call_begin(struct gw_thread *thread, struct gw_call *call, unsigned function, const uint64_t *words);
@@ -117,7 +118,8 @@ void gw_nccl_version(int version); // emits what ncclGetVersion says
 // them.
 void gw_communicators_made(struct gw_thread *thread, enum gw_action action, const uint64_t *words, int32_t result);
 
-// write.c: writes the event of a call that ended.
+// write.c: writes the event of a call that begins and can block; of a call that ended.
+void gw_write_begin(const struct gw_thread *thread, const struct gw_call *call);
 void gw_write_call(struct gw_thread *thread, const struct gw_call *call, const uint64_t *words, int32_t result);
 
 // host_memory.c: what kind of memory a pointer is; the hash of host bytes, 0 when none is to be taken.

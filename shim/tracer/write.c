@@ -11,9 +11,11 @@ struct writing {
     const struct gw_call *call;
     const struct gw_info *info;
     const uint64_t *words;
-    const uint64_t *head; // begin, call, site
+    uint64_t head[4]; // begin, call, site, result
     int32_t result;
 };
+
+#define HEAD(w) (w)->head[0], (w)->head[1], (w)->head[2], (w)->head[3]
 
 static uint64_t stream_of(const struct writing *w)
 {
@@ -27,8 +29,8 @@ static void write_launch(const struct writing *w)
     struct gw_launch launch;
 
     gw_decode_launch(w->info->form, w->words, &launch);
-    const uint64_t shape[] = {launch.func, stream_of(w), launch.grid, launch.block};
-    lttng_ust_tracepoint(gpuwitness, launch, w->head, w->result, shape);
+    const uint64_t words[] = {HEAD(w), launch.func, stream_of(w), launch.grid, launch.block};
+    lttng_ust_tracepoint(gpuwitness, launch, words);
 }
 
 static uint8_t direction_of_kinds(enum gw_host_kind src, enum gw_host_kind dst)
@@ -56,29 +58,30 @@ static void write_copy(const struct writing *w)
         hash = gw_hash_host(copy.src, copy.bytes, src);
     else if (w->result == 0 && copy.contiguous && direction == GW_COPY_D2H && w->info->form->blocking)
         hash = gw_hash_host(copy.dst, copy.bytes, dst);
-    const uint64_t ends[] = {copy.dst, copy.src, copy.bytes, stream_of(w), hash};
-    lttng_ust_tracepoint(gpuwitness, copy, w->head, w->result, ends,
-                         GW_COPY_HOW(direction, src, dst, w->info->form->blocking));
+    const uint64_t words[] = {HEAD(w),    copy.dst,     copy.src,
+                              copy.bytes, stream_of(w), GW_COPY_HOW(direction, src, dst, w->info->form->blocking),
+                              hash};
+    lttng_ust_tracepoint(gpuwitness, copy, words);
 }
 
 static void write_memset(const struct writing *w)
 {
     const struct gw_form *form = w->info->form;
     uint64_t rows = form->c >= 0 ? w->words[form->c] : 1;
-    const uint64_t what[] = {w->words[form->a], w->words[form->b] * rows * (uint64_t)form->d, stream_of(w)};
+    const uint64_t words[] = {HEAD(w), w->words[form->a], w->words[form->b] * rows * (uint64_t)form->d, stream_of(w)};
 
-    lttng_ust_tracepoint(gpuwitness, memset, w->head, w->result, what);
+    lttng_ust_tracepoint(gpuwitness, memset, words);
 }
 
 static void write_memory(const struct writing *w)
 {
     const struct gw_form *form = w->info->form;
     uint64_t rows = form->c >= 0 ? w->words[form->c] : 1;
-    const uint64_t what[] = {gw_form_value(form, w->words, 0, w->result == 0),
-                             gw_form_value(form, w->words, 1, false) * rows,
-                             form->stream == GW_WORD_NONE ? 0 : stream_of(w)};
+    const uint64_t words[] = {HEAD(w), gw_form_value(form, w->words, 0, w->result == 0),
+                              gw_form_value(form, w->words, 1, false) * rows,
+                              form->stream == GW_WORD_NONE ? 0 : stream_of(w), form->code};
 
-    lttng_ust_tracepoint(gpuwitness, memory, w->head, w->result, what, form->code);
+    lttng_ust_tracepoint(gpuwitness, memory, words);
 }
 
 static void write_order(const struct writing *w)
@@ -93,9 +96,8 @@ static void write_order(const struct writing *w)
         // A destroyed stream is not looked for: that would make it known again.
         stream = form->code == GW_ORDER_STREAM_DESTROY ? gw_form_stream(form, w->words) : stream_of(w);
     }
-    const uint64_t what[] = {stream, event};
-    lttng_ust_tracepoint(gpuwitness, order, w->head, w->result, what, form->code,
-                         (uint32_t)gw_form_value(form, w->words, 1, false));
+    const uint64_t words[] = {HEAD(w), stream, event, form->code, (uint32_t)gw_form_value(form, w->words, 1, false)};
+    lttng_ust_tracepoint(gpuwitness, order, words);
 }
 
 static void write_module(const struct writing *w)
@@ -108,8 +110,7 @@ static void write_module(const struct writing *w)
         bytes = form->c >= 0 ? w->words[form->c] : gw_image_bytes(image, &start);
         hash = gw_hash_bytes(start, bytes);
     }
-    lttng_ust_tracepoint(gpuwitness, module, w->head, w->result, gw_form_value(form, w->words, 0, w->result == 0),
-                         bytes, hash);
+    lttng_ust_tracepoint(gpuwitness, module, w->head, gw_form_value(form, w->words, 0, w->result == 0), bytes, hash);
 }
 
 static void write_graph(const struct writing *w)
@@ -122,8 +123,8 @@ static void write_graph(const struct writing *w)
     // Only a graph that was made or instantiated just now is looked into: another one may be gone.
     if (w->result == 0 && form->out && graph)
         nodes = gw_graph_nodes(graph);
-    lttng_ust_tracepoint(gpuwitness, graph, w->head, w->result, graph, gw_form_value(form, w->words, 1, w->result == 0),
-                         stream, nodes);
+    lttng_ust_tracepoint(gpuwitness, graph, w->head, graph, gw_form_value(form, w->words, 1, w->result == 0), stream,
+                         nodes);
 }
 
 static void write_comm(const struct writing *w)
@@ -135,18 +136,32 @@ static void write_comm(const struct writing *w)
     uint64_t send = form->code == GW_COMM_RECV ? 0 : w->words[0];
     uint64_t recv = form->code == GW_COMM_SEND ? 0 : w->words[has_two];
 
-    lttng_ust_tracepoint(gpuwitness, comm, w->head, w->result, w->words[form->a], w->words[form->b],
+    lttng_ust_tracepoint(gpuwitness, comm, w->head, w->words[form->a], w->words[form->b],
                          GW_COMM_WHAT(form->code, w->words[form->c], reduction, rank),
                          gw_stream_event_handle(w->thread, gw_form_stream(form, w->words), false), send, recv);
+}
+
+void gw_write_begin(const struct gw_thread *thread, const struct gw_call *call)
+{
+    const uint64_t entry[] = {thread->call, GW_SITE(gw_tracer.pid, call->function, call->depth, call->flags)};
+    struct gw_section section;
+
+    gw_section_begin(&section);
+    lttng_ust_tracepoint(gpuwitness, call_begin, entry);
+    gw_section_end(&section);
 }
 
 void gw_write_call(struct gw_thread *thread, const struct gw_call *call, const uint64_t *words, int32_t result)
 {
     const struct gw_info *info = &gw_tracer.info[call->function];
-    const uint64_t head[] = {call->begin_ns, thread->call,
-                             GW_SITE(gw_tracer.pid, call->function, call->depth, call->flags)};
-    const struct writing w = {
-        .thread = thread, .call = call, .info = info, .words = words, .head = head, .result = result};
+    const struct writing w = {.thread = thread,
+                              .call = call,
+                              .info = info,
+                              .words = words,
+                              .head = {call->begin_ns, thread->call,
+                                       GW_SITE(gw_tracer.pid, call->function, call->depth, call->flags),
+                                       (uint32_t)result},
+                              .result = result};
 
     if (info->form && info->form->kind == GW_KIND_COMM) { // whatever calls of the driver it made
         write_comm(&w);
@@ -154,7 +169,7 @@ void gw_write_call(struct gw_thread *thread, const struct gw_call *call, const u
     }
     // Runtime calls leave the arguments to the driver calls they made.
     if (!info->form || (!info->is_driver && thread->typed)) {
-        lttng_ust_tracepoint(gpuwitness, call, head, result);
+        lttng_ust_tracepoint(gpuwitness, call, w.head);
         return;
     }
     thread->typed = 1;

@@ -96,7 +96,7 @@ static void read_events(const char *path)
                                        .start_ns = field("start"),
                                        .end_ns = field("end"),
                                        .error_ns = field("error")});
-        else if (strstr(line, "_call_site = ") && !strstr(line, "gpuwitness:call_begin:")) {
+        else if (strstr(line, "begin_call_site_result")) {
             uint64_t site = field("site");
 
             recorded[GW_SITE_FUNCTION(site)]++;

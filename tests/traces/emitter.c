@@ -49,12 +49,17 @@ static void device_op(struct emitter *self, uint64_t call, unsigned kind, uint64
 static void launch(struct emitter *self, uint64_t kernel, uint64_t duration_ns)
 {
     uint64_t call = GW_CALL_ID(self->tid, ++self->sequence), outer_ns = now_ns(), inner_ns = now_ns();
-    const uint64_t inner[] = {inner_ns, call, site(self, "cuLaunchKernel", 2, 1)};
-    const uint64_t outer[] = {outer_ns, call, site(self, "cudaLaunchKernel", 1, 0)};
-    const uint64_t shape[] = {KERNEL_HANDLE + kernel, STREAM_HANDLE, 8ull | 1ull << 32 | 1ull << 48,
+    const uint64_t inner[] = {inner_ns,
+                              call,
+                              site(self, "cuLaunchKernel", 2, 1),
+                              0,
+                              KERNEL_HANDLE + kernel,
+                              STREAM_HANDLE,
+                              8ull | 1ull << 32 | 1ull << 48,
                               128ull | 1ull << 12 | 1ull << 24};
-    lttng_ust_tracepoint(gpuwitness, launch, inner, 0, shape);
-    lttng_ust_tracepoint(gpuwitness, call, outer, 0);
+    const uint64_t outer[] = {outer_ns, call, site(self, "cudaLaunchKernel", 1, 0), 0};
+    lttng_ust_tracepoint(gpuwitness, launch, inner);
+    lttng_ust_tracepoint(gpuwitness, call, outer);
     device_op(self, call, GW_GPU_OP_KERNEL, duration_ns);
 }
 
@@ -62,11 +67,18 @@ static void copy(struct emitter *self, enum gw_copy_direction direction, uint64_
 {
     uint64_t call = GW_CALL_ID(self->tid, ++self->sequence), begin_ns = now_ns();
     bool up = direction == GW_COPY_H2D;
-    const uint64_t head[] = {begin_ns, call, site(self, "cudaMemcpyAsync", 1, 1)};
-    const uint64_t ends[] = {0x1000, 0x2000, bytes, STREAM_HANDLE, 0};
-    lttng_ust_tracepoint(
-        gpuwitness, copy, head, 0, ends,
-        GW_COPY_HOW(direction, up ? GW_HOST_PAGEABLE : GW_HOST_NOT, up ? GW_HOST_NOT : GW_HOST_PINNED, 0));
+    const uint64_t words[] = {
+        begin_ns,
+        call,
+        site(self, "cudaMemcpyAsync", 1, 1),
+        0,
+        0x1000,
+        0x2000,
+        bytes,
+        STREAM_HANDLE,
+        GW_COPY_HOW(direction, up ? GW_HOST_PAGEABLE : GW_HOST_NOT, up ? GW_HOST_NOT : GW_HOST_PINNED, 0),
+        0};
+    lttng_ust_tracepoint(gpuwitness, copy, words);
     device_op(self, call, GW_GPU_OP_COPY, 1000 + bytes / 10);
 }
 
@@ -74,12 +86,18 @@ static void synchronise(struct emitter *self)
 {
     uint64_t call = GW_CALL_ID(self->tid, ++self->sequence), begin_ns = now_ns();
     const uint64_t entry[] = {call, site(self, "cudaStreamSynchronize", 1, 0)};
-    const uint64_t head[] = {begin_ns, call, site(self, "cudaStreamSynchronize", 1, GW_SITE_HAS_BEGIN)};
-    const uint64_t what[] = {STREAM_HANDLE, 0};
+    const uint64_t words[] = {begin_ns,
+                              call,
+                              site(self, "cudaStreamSynchronize", 1, GW_SITE_HAS_BEGIN),
+                              0,
+                              STREAM_HANDLE,
+                              0,
+                              GW_ORDER_STREAM_SYNC,
+                              0};
     lttng_ust_tracepoint(gpuwitness, call_begin, entry);
     while (now_ns() < self->device_ns) {
     }
-    lttng_ust_tracepoint(gpuwitness, order, head, 0, what, GW_ORDER_STREAM_SYNC, 0);
+    lttng_ust_tracepoint(gpuwitness, order, words);
 }
 
 static void introduce(const struct emitter *self)
@@ -116,8 +134,9 @@ int main(int argc, char **argv)
         synchronise(&self);
     }
     for (unsigned long c = 0; c < calls; c++) {
-        const uint64_t head[] = {now_ns(), GW_CALL_ID(self.tid, ++self.sequence), site(&self, "cudaGetDevice", 1, 0)};
-        lttng_ust_tracepoint(gpuwitness, call, head, 0);
+        const uint64_t head[] = {now_ns(), GW_CALL_ID(self.tid, ++self.sequence), site(&self, "cudaGetDevice", 1, 0),
+                                 0};
+        lttng_ust_tracepoint(gpuwitness, call, head);
     }
     const uint64_t last[] = {GW_CALL_ID(self.tid, ++self.sequence), site(&self, "cudaDeviceSynchronize", 1, 0)};
     lttng_ust_tracepoint(gpuwitness, call_begin, last);
