@@ -1,6 +1,7 @@
 /*
  * budget: every step as a bar of classes, the median step beside it with its legend in milliseconds.
  */
+#include "analyzer/model/sorted.h"
 #include "plots/budget_data.h"
 #include "plots/chart.h"
 #include "plots/layouts.h"
@@ -17,12 +18,6 @@
 #define LINE 24.0
 #define CLIP 3.0 /* times the median: longer steps are cut, or nothing else could be read */
 
-static int compare_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 /* The upper end of the axis, and how many steps are longer. */
 static double choose_limit(const struct gw_budget_data *data, size_t *ret_cut, double *ret_longest)
 {
@@ -37,8 +32,7 @@ static double choose_limit(const struct gw_budget_data *data, size_t *ret_cut, d
         return longest;
     for (size_t i = 0; i < data->rows_count; i++)
         totals[i] = data->rows[i].total_ns;
-    qsort(totals, data->rows_count, sizeof(*totals), compare_doubles);
-    limit = CLIP * totals[data->rows_count / 2];
+    limit = CLIP * gw_upper_median(totals, data->rows_count);
     free(totals);
     if (longest <= limit)
         return longest;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/model/sorted.h"
+
 /* Lines of the text; the rest is summed up. */
 #define LINES_MAX 8
 
@@ -23,20 +25,6 @@ static int by_group(const void *left, const void *right)
     return (a->collective->kind > b->collective->kind) - (a->collective->kind < b->collective->kind);
 }
 
-static int compare_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
-
-static double median(double *values, size_t count)
-{
-    if (!count)
-        return 0;
-    qsort(values, count, sizeof *values, compare_doubles);
-    return values[count / 2];
-}
-
 /* carried: by operation, how many collectives and messages it carries out: the time of one among several says nothing
  * of its rate. */
 static struct gw_comm_facts facts_of(const struct gw_model *model, const struct sample *samples, size_t count,
@@ -50,7 +38,7 @@ static struct gw_comm_facts facts_of(const struct gw_model *model, const struct 
     size_t rated = 0;
     for (size_t i = 0; i < count; i++)
         scratch[i] = (double)samples[i].collective->size_bytes;
-    facts.size_bytes = median(scratch, count);
+    facts.size_bytes = gw_upper_median(scratch, count);
     for (size_t i = 0; i < count; i++) {
         const struct gw_collective *collective = samples[i].collective;
         if (collective->arrival_wait_ns == GW_TIME_UNKNOWN || collective->match == GW_NONE)
@@ -63,7 +51,7 @@ static struct gw_comm_facts facts_of(const struct gw_model *model, const struct 
     }
     facts.wait_ns /= facts.timed ? facts.timed : 1;
     facts.transfer_ns /= facts.timed ? facts.timed : 1;
-    facts.algbw_gbps = median(scratch, rated);
+    facts.algbw_gbps = gw_upper_median(scratch, rated);
     facts.busbw_gbps = facts.algbw_gbps * gw_comm_bus_factor((enum gw_comm_kind)facts.kind, facts.ranks);
     return facts;
 }

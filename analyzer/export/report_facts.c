@@ -3,13 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyzer/model/sorted.h"
 #include "shim/api/functions.h"
-
-static int compare_u64(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
-}
 
 int gw_step_facts_init(struct gw_step_facts *ret_facts, const struct gw_model *model)
 {
@@ -28,7 +23,7 @@ int gw_step_facts_init(struct gw_step_facts *ret_facts, const struct gw_model *m
     }
     if (facts.analysed) {
         size_t median = (facts.analysed - 1) / 2, p95 = (size_t)(facts.analysed - 1) * 95 / 100;
-        qsort(lengths, facts.analysed, sizeof *lengths, compare_u64);
+        qsort(lengths, facts.analysed, sizeof *lengths, gw_by_u64);
         facts.median_ms = (double)lengths[median] / 1e6;
         facts.mean_ms = sum / facts.analysed / 1e6;
         facts.p95_ms = (double)lengths[p95] / 1e6;
@@ -90,7 +85,7 @@ static uint32_t median_step_of(const struct gw_model *model, uint32_t process)
             lengths[count++] = model->steps[s].end_ns - model->steps[s].begin_ns;
     }
     if (count)
-        qsort(lengths, count, sizeof *lengths, compare_u64);
+        qsort(lengths, count, sizeof *lengths, gw_by_u64);
     for (uint32_t s = 0; count && s < model->steps_count; s++) {
         const struct gw_step *step = &model->steps[s];
         uint64_t length = step->end_ns - step->begin_ns, middle = lengths[(count - 1) / 2];

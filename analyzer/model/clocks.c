@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/model/sorted.h"
 #include "analyzer/read/clock_shift.h"
 
 /* Differences that the line is fitted through: more would cost time and change nothing. */
@@ -134,18 +135,6 @@ struct point {
     double t_ns, difference_ns;
 };
 
-static int compare_doubles(const void *left, const void *right)
-{
-    const double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
-
-static double median(double *values, size_t count)
-{
-    qsort(values, count, sizeof(*values), compare_doubles);
-    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
-
 /* Every so many points, to keep POINTS_MAX of them. */
 static size_t thin_out(struct point *points, size_t count)
 {
@@ -174,7 +163,7 @@ static int fit_line(struct gw_clock *clock, struct point *points, size_t count)
         }
     }
     if (kept >= DRIFT_POINTS && slopes && fabs(points[kept - 1].t_ns - points[0].t_ns) >= DRIFT_LEAST_NS) {
-        slope = median(values, slopes);
+        slope = gw_median(values, slopes);
     }
     if (fabs(slope * 1e6) > DRIFT_MOST_PPM) {
         slope = 0;
@@ -182,7 +171,7 @@ static int fit_line(struct gw_clock *clock, struct point *points, size_t count)
     for (size_t i = 0; i < kept; i++) {
         values[i] = points[i].difference_ns - slope * (points[i].t_ns - (double)clock->about_ns);
     }
-    clock->offset_ns = (int64_t)llround(median(values, kept));
+    clock->offset_ns = (int64_t)llround(gw_median(values, kept));
     clock->drift_ppm = slope * 1e6;
     clock->matched = (uint32_t)count;
     clock->how = GW_CLOCK_FITTED;
@@ -266,7 +255,7 @@ static int measure_residuals(const struct end *ends, size_t end_count, struct gw
                 }
             }
         }
-        clocks[c].residual_ns = found ? (uint64_t)median(distances, found) : 0;
+        clocks[c].residual_ns = found ? (uint64_t)gw_median(distances, found) : 0;
         clocks[c].matched = clocks[c].how == GW_CLOCK_FITTED ? clocks[c].matched : (uint32_t)found;
     }
     free(distances);

@@ -6,6 +6,7 @@
 
 #include "analyzer/model/builder.h"
 #include "analyzer/model/recordings.h"
+#include "analyzer/model/sorted.h"
 #include "analyzer/read/clock_shift.h"
 #include "analyzer/read/record_layout.h"
 
@@ -61,12 +62,6 @@ static uint64_t count_bytes(const struct gw_records *records)
     return bytes;
 }
 
-static int by_time(const void *left, const void *right)
-{
-    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return (a > b) - (a < b);
-}
-
 /* Ends of the recording's steps in order; the caller frees. */
 static int list_step_ends(const struct gw_run_file *run, const struct gw_records *records, uint64_t **ret_ends,
                           size_t *ret_count, struct gw_error *error)
@@ -86,7 +81,7 @@ static int list_step_ends(const struct gw_run_file *run, const struct gw_records
     if (!ends) {
         return gw_error_set(error, -ENOMEM, "%s: no memory to cut its trace", run->path);
     }
-    qsort(ends, count, sizeof(*ends), by_time);
+    qsort(ends, count, sizeof(*ends), gw_by_u64);
     *ret_ends = ends;
     *ret_count = count;
     return 0;

@@ -11,13 +11,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define STEPS_LEAST 5u /* of each sort */
+#include "analyzer/model/sorted.h"
 
-static int by_value(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
+#define STEPS_LEAST 5u /* of each sort */
 
 /* First of the thread's calls that began at time_ns or later. */
 static uint32_t first_call(const struct gw_model *model, const struct gw_thread *thread, uint64_t time_ns)
@@ -80,23 +76,16 @@ struct lengths {
     double median_ns, error_ns; /* standard error of the median */
 };
 
-static double median_of(double *sorted, size_t count)
-{
-    return count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
-}
-
 /* The standard error of a normal sample's median, its deviation estimated by the median one. */
 static void find_median(struct lengths *lengths)
 {
     const double deviations_of_median = 1.4826, error_of_median = 1.2533;
-    qsort(lengths->ns, lengths->count, sizeof(*lengths->ns), by_value);
-    lengths->median_ns = median_of(lengths->ns, lengths->count);
+    lengths->median_ns = gw_median(lengths->ns, lengths->count);
     for (size_t i = 0; i < lengths->count; i++) {
         lengths->ns[i] = fabs(lengths->ns[i] - lengths->median_ns);
     }
-    qsort(lengths->ns, lengths->count, sizeof(*lengths->ns), by_value);
     lengths->error_ns =
-        error_of_median * deviations_of_median * median_of(lengths->ns, lengths->count) / sqrt((double)lengths->count);
+        error_of_median * deviations_of_median * gw_median(lengths->ns, lengths->count) / sqrt((double)lengths->count);
 }
 
 struct windows {

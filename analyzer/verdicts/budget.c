@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/model/sorted.h"
 #include "analyzer/read/parallel.h"
 #include "analyzer/verdicts/array.h"
 #include "analyzer/verdicts/arrivals.h"
@@ -137,12 +138,6 @@ static int find_fog(struct work *work, uint32_t device)
     return 0;
 }
 
-static int compare_u64(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
-}
-
 /* Lowest tenth of the time from the begin of a launch to the start of its kernel, where nothing else held it. */
 static int measure_latency(const struct work *work, struct gw_budget *budget)
 {
@@ -169,7 +164,7 @@ static int measure_latency(const struct work *work, struct gw_budget *budget)
         }
     }
     if (count) {
-        qsort(samples, count, sizeof *samples, compare_u64);
+        qsort(samples, count, sizeof *samples, gw_by_u64);
         budget->launch_latency_ns = samples[count / 10];
         budget->launch_latency_measured = true;
     }

@@ -166,7 +166,7 @@ int gw_comm_plan_conclude(struct gw_comm_plan *plan, struct gw_judge *judge, str
     va_end(arguments);
     if (ret < 0)
         return ret;
-    verdict->per_step = (double)plan->marked_count / fmax(judge->steps, 1);
+    verdict->per_step = gw_a_step(judge, (double)plan->marked_count);
     if ((ret = count_steps(plan, judge, verdict)) < 0)
         goto end;
     if (!plan->marked_count) {

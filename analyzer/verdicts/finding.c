@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analyzer/model/sorted.h"
 #include "analyzer/verdicts/judge.h"
 #include "shim/api/functions.h"
 
@@ -283,12 +284,6 @@ static int conclude_ruled_out(const struct gw_judge *judge, struct gw_verdict *v
     return gw_verdict_rule_out(verdict, bound_ns, "%s; %s %.3f ms of a step", sign, how, fmax(bound_ns, 0) / 1e6);
 }
 
-static int compare_u64(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
-}
-
 /* Remembers how much longer this fault made each step than it makes the median one, for the verdict on hiccups. */
 static int note_explained(const struct gw_finding *finding, struct gw_judge *judge)
 {
@@ -301,8 +296,7 @@ static int note_explained(const struct gw_finding *finding, struct gw_judge *jud
         if (!model->steps[s].warmup)
             sorted[count++] = finding->step_ns[s];
     }
-    qsort(sorted, count, sizeof *sorted, compare_u64);
-    uint64_t usual = count ? sorted[count / 2] : 0;
+    uint64_t usual = gw_upper_median_u64(sorted, count);
     pthread_mutex_lock(&judge->lock); /* other judges may be at work */
     for (size_t s = 0; s < model->steps_count; s++) {
         if (finding->step_ns[s] > usual && finding->step_ns[s] - usual > judge->explained_ns[s])
@@ -323,7 +317,7 @@ int gw_finding_conclude(struct gw_finding *finding, struct gw_judge *judge, stru
     va_end(arguments);
     if (ret < 0)
         return ret;
-    verdict->per_step = (double)finding->count / fmax(judge->steps, 1);
+    verdict->per_step = gw_a_step(judge, (double)finding->count);
     for (size_t s = 0; s < judge->model->steps_count; s++)
         verdict->steps_affected += finding->step_ns[s] > 0;
     double bound = bound_of(finding, judge), saving = 0;
@@ -336,7 +330,7 @@ int gw_finding_conclude(struct gw_finding *finding, struct gw_judge *judge, stru
         goto end;
     }
     if (!judge->replay) {
-        saving = fmin(bound, finding->direct_ns / fmax(judge->steps, 1));
+        saving = fmin(bound, gw_a_step(judge, finding->direct_ns));
         if (judge->lost || saving < judge->threshold_ns)
             ret = conclude_ruled_out(judge, verdict, bound, sign, "it costs at most");
         else

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/model/sorted.h"
 #include "analyzer/read/parallel.h"
 #include "analyzer/verdicts/comm.h"
 #include "analyzer/verdicts/intervals.h"
@@ -168,20 +169,6 @@ uint64_t gw_fact_pause_ns(const struct gw_judge *judge, const struct gw_fact *fa
 
 /* ---- measures of the run ---- */
 
-static int compare_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
-
-static double median(double *values, size_t count)
-{
-    if (!count)
-        return 0;
-    qsort(values, count, sizeof *values, compare_doubles);
-    return values[count / 2];
-}
-
 /* The noise of a mean saving is the standard error of the mean step. The deviation comes from the median of absolute
  * deviations, so that a fault in a few steps does not hide itself. */
 static int measure_steps(struct gw_judge *judge)
@@ -197,11 +184,11 @@ static int measure_steps(struct gw_judge *judge)
     }
     for (size_t i = 0; i < count; i++)
         judge->mean_ns += lengths[i] / (double)count;
-    judge->median_ns = median(lengths, count);
+    judge->median_ns = gw_upper_median(lengths, count);
     for (size_t i = 0; i < count; i++)
         lengths[i] = fabs(lengths[i] - judge->median_ns);
     judge->steps = (double)count;
-    judge->noise_ns = count ? 1.4826 * median(lengths, count) / sqrt((double)count) : 0;
+    judge->noise_ns = count ? 1.4826 * gw_upper_median(lengths, count) / sqrt((double)count) : 0;
     judge->threshold_ns = fmax(0.005 * judge->mean_ns, 2 * judge->noise_ns);
     free(lengths);
     return 0;
@@ -299,13 +286,13 @@ static int make_replay(struct gw_judge *judge)
         goto end;
     for (uint32_t i = 0; i < replay->steps; i++)
         steps[i] = (double)lengths[i];
-    double replayed = median(steps, replay->steps), measured = 0;
+    double replayed = gw_upper_median(steps, replay->steps), measured = 0;
     size_t count = 0;
     for (size_t s = 0; s < judge->model->steps_count; s++) {
         if (replay->step_nodes[s] != GW_NONE)
             steps[count++] = (double)(judge->model->steps[s].end_ns - judge->model->steps[s].begin_ns);
     }
-    measured = median(steps, count);
+    measured = gw_upper_median(steps, count);
     judge->replay_error_percent = measured > 0 ? 100 * fabs(replayed - measured) / measured : 100;
     ret = 0;
     if (judge->replay_error_percent <= REPLAY_ERROR_PERCENT) {

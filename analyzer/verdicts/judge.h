@@ -57,6 +57,12 @@ struct gw_judge {
     uint64_t *explained_ns; /* by step: the most that one confirmed verdict makes it longer than usual */
 };
 
+/* What a count or sum over the analysed steps is on average in one. */
+static inline double gw_a_step(const struct gw_judge *judge, double count)
+{
+    return count / (judge->steps > 0 ? judge->steps : 1);
+}
+
 int gw_judge_init(struct gw_judge *ret_judge, const struct gw_model *model, const struct gw_budget *budget);
 void gw_judge_release(struct gw_judge *judge);
 

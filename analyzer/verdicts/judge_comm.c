@@ -15,11 +15,6 @@
 /* Kinds of collectives of a step that are told apart. */
 #define GROUPS_MAX 64u
 
-static double a_step(const struct gw_judge *judge, double count)
-{
-    return count / fmax(judge->steps, 1);
-}
-
 static bool is_compute(const struct gw_judge *judge, uint32_t op)
 {
     return gw_op_class(&judge->model->ops[op]) == GW_CLASS_COMPUTE;
@@ -152,7 +147,7 @@ int gw_judge_comm_serialised(struct gw_judge *judge, struct gw_verdict *verdict)
                                 "%.1f reductions a step run on a stream that computes too; only communication runs "
                                 "for %.3f ms of a step; if nothing needs their results before the last of the step has "
                                 "ended, they can run beside compute",
-                                a_step(judge, (double)plan.marked_count), comm->exposed_ns / 1e6);
+                                gw_a_step(judge, (double)plan.marked_count), comm->exposed_ns / 1e6);
 end:
     gw_comm_plan_release(&plan);
     free(computes);
@@ -234,7 +229,7 @@ int gw_judge_comm_exposed(struct gw_judge *judge, struct gw_verdict *verdict)
     ret = gw_comm_plan_conclude(&plan, judge, verdict,
                                 "only communication runs for %.3f ms of a step; %.1f collectives a step follow others "
                                 "with no compute between, and could have begun during the compute before",
-                                judge->comm->exposed_ns / 1e6, a_step(judge, (double)plan.marked_count));
+                                judge->comm->exposed_ns / 1e6, gw_a_step(judge, (double)plan.marked_count));
 end:
     gw_comm_plan_release(&plan);
     free(train);
@@ -323,10 +318,11 @@ int gw_judge_comm_tiny(struct gw_judge *judge, struct gw_verdict *verdict)
     }
     if (2 * dependent > plan.marked_count && !come_as_gradients(judge, computes))
         plan.doubt = MAY_BE_ACTIVATIONS;
-    ret = gw_comm_plan_conclude(&plan, judge, verdict,
-                                "%.1f collectives a step, of %.0f bytes on average, take longer to begin than to "
-                                "transfer; merged, each kind of them would be one",
-                                a_step(judge, (double)plan.marked_count), bytes / fmax((double)plan.marked_count, 1));
+    ret =
+        gw_comm_plan_conclude(&plan, judge, verdict,
+                              "%.1f collectives a step, of %.0f bytes on average, take longer to begin than to "
+                              "transfer; merged, each kind of them would be one",
+                              gw_a_step(judge, (double)plan.marked_count), bytes / fmax((double)plan.marked_count, 1));
 end:
     gw_comm_plan_release(&plan);
     free(computes);

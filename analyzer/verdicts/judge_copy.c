@@ -12,11 +12,6 @@
 #define SMALL_COPIES_A_STEP 8.0
 #define ROUND_TRIP_BYTES 4096u
 
-static double a_step(const struct gw_judge *judge, uint64_t count)
-{
-    return (double)count / (judge->steps > 0 ? judge->steps : 1);
-}
-
 static const struct gw_copy *analysed_copy(const struct gw_judge *judge, const struct gw_fact *fact)
 {
     return fact->step != GW_NONE && fact->cls == GW_CALL_COPY ? gw_fact_copy(judge, fact) : NULL;
@@ -49,7 +44,7 @@ int gw_judge_pageable_copy(struct gw_judge *judge, struct gw_verdict *verdict)
                        : replay->pinned_measured[0] ? " (page-locked rate as measured in this run)"
                                                     : " (page-locked rate taken as 12 GB/s)";
     ret = gw_finding_conclude(&finding, judge, verdict, "%.1f copies of %.2f MB in all a step use pageable memory%s",
-                              a_step(judge, finding.count), bytes / 1e6 / (judge->steps > 0 ? judge->steps : 1), rate);
+                              gw_a_step(judge, finding.count), gw_a_step(judge, bytes) / 1e6, rate);
     gw_finding_release(&finding);
     return ret;
 }
@@ -69,7 +64,7 @@ int gw_judge_blocking_copy(struct gw_judge *judge, struct gw_verdict *verdict)
     }
     ret =
         gw_finding_conclude(&finding, judge, verdict, "%.1f copies a step block though their memory would not need it",
-                            a_step(judge, finding.count));
+                            gw_a_step(judge, finding.count));
     gw_finding_release(&finding);
     return ret;
 }
@@ -96,12 +91,12 @@ int gw_judge_tiny_copies(struct gw_judge *judge, struct gw_verdict *verdict)
                 gw_finding_mark(&finding, judge, fact, GW_EDIT_DROP | GW_EDIT_NO_OP);
             train = copy->direction;
         }
-        if (a_step(judge, small) < SMALL_COPIES_A_STEP)
+        if (gw_a_step(judge, small) < SMALL_COPIES_A_STEP)
             break;
     }
     ret = gw_finding_conclude(&finding, judge, verdict,
                               "%.1f copies of at most 64 KiB a step, %.1f of them right after another",
-                              a_step(judge, small), a_step(judge, finding.count));
+                              gw_a_step(judge, small), gw_a_step(judge, finding.count));
     gw_finding_release(&finding);
     return ret;
 }
@@ -242,7 +237,7 @@ static int judge_contents(struct gw_judge *judge, struct gw_verdict *verdict, bo
     ret = gw_finding_conclude(&finding, judge, verdict,
                               round_trip ? "%.2f uploads a step bring back bytes just copied to the host"
                                          : "%.2f uploads a step bring bytes the GPU still has",
-                              a_step(judge, finding.count));
+                              gw_a_step(judge, finding.count));
 end:
     free(contents.copies);
     free(contents.frees);

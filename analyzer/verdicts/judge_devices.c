@@ -8,17 +8,12 @@
 #include <string.h>
 
 #include "analyzer/model/radix.h"
+#include "analyzer/model/sorted.h"
 #include "analyzer/verdicts/kernel_times.h"
 
 /* A device that is busy for less than this share of a step is not used. */
 /* Of what the busiest device works, not of a step: compilation may make the mean step long and all devices idle. */
 #define USED_SHARE 0.01
-
-static int compare_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
 
 static double union_ns(struct gw_interval *list, size_t count)
 {
@@ -83,8 +78,7 @@ static double busy_by_step(const struct gw_judge *judge, uint32_t device, bool c
         if (step != GW_NONE && steps < judge->model->steps_count)
             busy[steps++] = union_ns(list, add_busy(judge, from, to, communicates, list));
     }
-    qsort(busy, steps, sizeof *busy, compare_doubles);
-    return steps ? busy[steps / 2] : 0;
+    return gw_upper_median(busy, steps);
 }
 
 /* Time that the work of a step keeps a device busy; communicates: collectives and messages too. Ranks are compared from
@@ -389,7 +383,7 @@ static int slower_than_usual(const struct gw_judge *judge, double *ret_ns)
     }
     free(times);
     if (ret == 0)
-        *ret_ns = slower / fmax(judge->steps, 1);
+        *ret_ns = gw_a_step(judge, slower);
     return ret;
 }
 
@@ -506,8 +500,8 @@ int gw_judge_shared_gpu(struct gw_judge *judge, struct gw_verdict *verdict)
             &plan, judge, verdict,
             "%.1f kernels a step run while another process of this run keeps the GPU busy, %.1f of "
             "them longer than their like alone, by %.3f ms in all",
-            times.compared / fmax(judge->steps, 1), (double)plan.marked_count / fmax(judge->steps, 1),
-            times.slower_ns / fmax(judge->steps, 1) / 1e6);
+            gw_a_step(judge, times.compared), gw_a_step(judge, (double)plan.marked_count),
+            gw_a_step(judge, times.slower_ns) / 1e6);
 end:
     gw_comm_plan_release(&plan);
     gw_beside_destroy(beside, judge);

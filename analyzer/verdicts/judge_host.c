@@ -20,11 +20,6 @@
 /* This much of the idle time in the longest interval of each step: one pause, not many small ones. */
 #define ONE_PAUSE_SHARE 0.8
 
-static double a_step(const struct gw_judge *judge, double count)
-{
-    return count / (judge->steps > 0 ? judge->steps : 1);
-}
-
 /* Idle intervals of analysed steps in which the host was busy: how many, and the longest as evidence. A thread's own
  * pauses would not do: with several threads the longest belong to one whose turn it was not. Returns the share that the
  * longest interval of each step has of their time. */
@@ -146,13 +141,13 @@ int gw_judge_small_kernels(struct gw_judge *judge, struct gw_verdict *verdict)
             }
             train = true;
         }
-        if (a_step(judge, tiny) < TINY_KERNELS_A_STEP)
+        if (gw_a_step(judge, tiny) < TINY_KERNELS_A_STEP)
             break;
     }
     ret = gw_finding_conclude(&finding, judge, verdict,
                               "%.1f launches a step take the host longer than their kernel the GPU (on average %.1f us "
                               "in the call for a kernel of %.1f us)",
-                              a_step(judge, tiny), tiny > 0 ? call_ns / tiny / 1e3 : 0,
+                              gw_a_step(judge, tiny), tiny > 0 ? call_ns / tiny / 1e3 : 0,
                               tiny > 0 ? kernel_ns / tiny / 1e3 : 0);
     gw_finding_release(&finding);
     return ret;
@@ -234,7 +229,7 @@ static int judge_sleep(struct gw_judge *judge, struct gw_verdict *verdict, bool 
                                      "other programs take its CPU for %.3f ms"
                                    : "the dispatching thread sleeps %.3f ms within a step, and other programs take its "
                                      "CPU for %.3f ms",
-                              a_step(judge, asleep_ns) / 1e6, a_step(judge, preempted_ns) / 1e6);
+                              gw_a_step(judge, asleep_ns) / 1e6, gw_a_step(judge, preempted_ns) / 1e6);
     free(dispatches);
     gw_finding_release(&finding);
     return ret;
@@ -286,7 +281,7 @@ int gw_judge_slow_query(struct gw_judge *judge, struct gw_verdict *verdict)
         gw_finding_mark(&finding, judge, fact, GW_EDIT_DROP);
     }
     ret = gw_finding_conclude(&finding, judge, verdict, "%.2f slow queries a step take %.3f ms",
-                              a_step(judge, (double)finding.count), a_step(judge, query_ns) / 1e6);
+                              gw_a_step(judge, (double)finding.count), gw_a_step(judge, query_ns) / 1e6);
     gw_finding_release(&finding);
     free(counts);
     return ret;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/model/sorted.h"
 #include "analyzer/verdicts/comm.h"
 #include "analyzer/verdicts/kernel_times.h"
 #include "shim/api/functions.h"
@@ -14,17 +15,6 @@
 #define LONG_TRANSFER 4.0
 /* A link is slow below this share of the best one of the run. */
 #define SLOW_SHARE 0.7
-static double a_step(const struct gw_judge *judge, double count)
-{
-    return count / fmax(judge->steps, 1);
-}
-
-static int compare_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
-
 /* ---- slow links ---- */
 
 /* What shares a link: the ranks of a communicator, or two ranks that send to each other. */
@@ -66,7 +56,7 @@ static int compare_rated(const void *left, const void *right)
 {
     const struct rated *a = left, *b = right;
     int order = compare_routes(&a->route, &b->route);
-    return order ? order : compare_doubles(&a->gbps, &b->gbps);
+    return order ? order : gw_by_double(&a->gbps, &b->gbps);
 }
 
 /* Whether the kernel's time tells what its link gives: long, and one message or collective only. */
@@ -246,7 +236,7 @@ int gw_judge_comm_init(struct gw_judge *judge, struct gw_verdict *verdict)
     }
     ret = gw_finding_conclude(&finding, judge, verdict,
                               "communicators are made and ended by %.1f calls a step, which take %.3f ms",
-                              a_step(judge, (double)finding.count), a_step(judge, time_ns) / 1e6);
+                              gw_a_step(judge, (double)finding.count), gw_a_step(judge, time_ns) / 1e6);
     gw_finding_release(&finding);
     return ret;
 }
@@ -290,7 +280,8 @@ int gw_judge_comm_contention(struct gw_judge *judge, struct gw_verdict *verdict)
         &plan, judge, verdict,
         "of %.1f kernels a step beside communication whose like also run without, %.1f are longer "
         "than those, by %.3f ms in all",
-        a_step(judge, times.compared), a_step(judge, (double)plan.marked_count), a_step(judge, times.slower_ns) / 1e6);
+        gw_a_step(judge, times.compared), gw_a_step(judge, (double)plan.marked_count),
+        gw_a_step(judge, times.slower_ns) / 1e6);
 end:
     gw_comm_plan_release(&plan);
     gw_beside_destroy(beside, judge);

@@ -18,11 +18,6 @@
 #define WARMUP_SHARE 0.05
 #define WARMUP_LEAST_NS 1e9
 
-static double a_step(const struct gw_judge *judge, double count)
-{
-    return count / (judge->steps > 0 ? judge->steps : 1);
-}
-
 static bool is_load(const struct gw_fact *fact)
 {
     return fact->cls == GW_CALL_COMPILE || (fact->compile_ns && fact->cls != GW_CALL_LAUNCH);
@@ -117,11 +112,11 @@ int gw_judge_compile_warmup(struct gw_judge *judge, struct gw_verdict *verdict)
     }
     if (compile_ns < WARMUP_LEAST_NS || compile_ns < WARMUP_SHARE * (total_ns + compile_ns))
         return gw_verdict_rule_out(
-            verdict, a_step(judge, compile_ns),
+            verdict, gw_a_step(judge, compile_ns),
             "loading and compiling before the first steady step takes %.1f ms, %.1f %% of the run", compile_ns / 1e6,
             100 * compile_ns / fmax(total_ns + compile_ns, 1));
     verdict->per_step = 0;
-    return gw_verdict_confirm(verdict, judge, a_step(judge, compile_ns),
+    return gw_verdict_confirm(verdict, judge, gw_a_step(judge, compile_ns),
                               "loading and compiling before the first steady step takes %.1f s, %.0f %% of the run",
                               compile_ns / 1e9, 100 * compile_ns / (total_ns + compile_ns));
 }
@@ -183,7 +178,7 @@ int gw_judge_graph_recapture(struct gw_judge *judge, struct gw_verdict *verdict)
     }
     ret = gw_finding_conclude(&finding, judge, verdict,
                               "%.2f calls a step capture, build or update graphs, %.3f ms in all",
-                              a_step(judge, (double)finding.count), a_step(judge, build_ns) / 1e6);
+                              gw_a_step(judge, (double)finding.count), gw_a_step(judge, build_ns) / 1e6);
     gw_finding_release(&finding);
     return ret;
 }
@@ -259,7 +254,7 @@ static int judge_memory(struct gw_judge *judge, struct gw_verdict *verdict, bool
     ret = gw_finding_conclude(&finding, judge, verdict,
                               pinning ? "%.2f calls a step lock or unlock pages of host memory, %.3f ms in all"
                                       : "%.2f allocations and releases a step take %.3f ms",
-                              a_step(judge, (double)finding.count), a_step(judge, call_ns) / 1e6);
+                              gw_a_step(judge, (double)finding.count), gw_a_step(judge, call_ns) / 1e6);
     gw_finding_release(&finding);
     return ret;
 }

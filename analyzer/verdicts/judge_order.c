@@ -5,11 +5,6 @@
 
 #define LARGE_BYTES 65536u
 
-static double a_step(const struct gw_judge *judge, double count)
-{
-    return count / (judge->steps > 0 ? judge->steps : 1);
-}
-
 /* True when the device of this stream also has another stream with work: the legacy stream's joins matter then. */
 static bool has_company(const struct gw_model *model, uint32_t stream)
 {
@@ -47,11 +42,11 @@ int gw_judge_stream_serialised(struct gw_judge *judge, struct gw_verdict *verdic
         }
     }
     finding.cap_ns = judge->idle_ns + judge->class_ns[GW_CLASS_COPY_H2D];
-    ret =
-        gw_finding_conclude(&finding, judge, verdict,
-                            "%.1f large uploads a step queue behind other work of their stream and %.1f operations use "
-                            "the legacy default stream beside others; the GPU only uploads for %.3f ms",
-                            a_step(judge, copies), a_step(judge, joins), judge->class_ns[GW_CLASS_COPY_H2D] / 1e6);
+    ret = gw_finding_conclude(
+        &finding, judge, verdict,
+        "%.1f large uploads a step queue behind other work of their stream and %.1f operations use "
+        "the legacy default stream beside others; the GPU only uploads for %.3f ms",
+        gw_a_step(judge, copies), gw_a_step(judge, joins), judge->class_ns[GW_CLASS_COPY_H2D] / 1e6);
     gw_finding_release(&finding);
     return ret;
 }
@@ -75,7 +70,7 @@ int gw_judge_dependency_stall(struct gw_judge *judge, struct gw_verdict *verdict
     ret =
         gw_finding_conclude(&finding, judge, verdict,
                             "%.1f event waits a step; the GPU idles %.3f ms with work queued that waits for other work",
-                            a_step(judge, (double)finding.count), stalled / 1e6);
+                            gw_a_step(judge, (double)finding.count), stalled / 1e6);
     gw_finding_release(&finding);
     return ret;
 }

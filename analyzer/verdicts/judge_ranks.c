@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analyzer/model/sorted.h"
 #include "analyzer/verdicts/arrivals.h"
 #include "analyzer/verdicts/comm.h"
 #include "analyzer/verdicts/intervals.h"
@@ -15,20 +16,9 @@
 /* An exchange tells of lateness from so many ranks on. */
 #define LEAST_MEMBERS 2u
 
-static double a_step(const struct gw_judge *judge, double count)
-{
-    return count / fmax(judge->steps, 1);
-}
-
-static int compare_u64(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
-}
-
 static uint64_t lower_median(uint64_t *values, size_t count)
 {
-    qsort(values, count, sizeof *values, compare_u64);
+    qsort(values, count, sizeof *values, gw_by_u64);
     return values[(count - 1) / 2];
 }
 
@@ -352,9 +342,9 @@ int gw_judge_straggler(struct gw_judge *judge, struct gw_verdict *verdict)
         ret = gw_verdict_rule_out(verdict, 0, "no collective of several ranks in the analysed steps");
         goto end;
     }
-    double lost_ns = a_step(judge, late.total_ns);
+    double lost_ns = gw_a_step(judge, late.total_ns);
     if (judge->class_ns[GW_CLASS_COMM_WAIT] < judge->threshold_ns) {
-        verdict->per_step = a_step(judge, late.exchanges);
+        verdict->per_step = gw_a_step(judge, late.exchanges);
         ret = gw_verdict_rule_out(verdict, judge->class_ns[GW_CLASS_COMM_WAIT],
                                   "the GPUs wait for a rank, and do nothing else, for %.3f ms of a step",
                                   judge->class_ns[GW_CLASS_COMM_WAIT] / 1e6);
@@ -480,7 +470,7 @@ int gw_judge_pipeline_bubble(struct gw_judge *judge, struct gw_verdict *verdict)
     free(arrived_ns);
     if (ret < 0)
         return ret;
-    verdict->per_step = a_step(judge, (double)count);
+    verdict->per_step = gw_a_step(judge, (double)count);
     double saving = bubble / 2;
     if (saving < judge->threshold_ns) {
         verdict->device = verdict->process = GW_NONE;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/model/sorted.h"
 #include "analyzer/verdicts/intervals.h"
 #include "analyzer/verdicts/judge.h"
 
@@ -16,12 +17,6 @@
 /* More slow steps than this are the rule, not hiccups. */
 #define SLOW_STEPS_SHARE 0.25
 
-static int compare_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return a < b ? -1 : a > b;
-}
-
 static double median(const double *values, const struct gw_model *model, double *scratch)
 {
     size_t count = 0;
@@ -29,8 +24,7 @@ static double median(const double *values, const struct gw_model *model, double 
         if (!model->steps[s].warmup)
             scratch[count++] = values[s];
     }
-    qsort(scratch, count, sizeof *scratch, compare_doubles);
-    return count ? scratch[count / 2] : 0;
+    return gw_upper_median(scratch, count);
 }
 
 /* What each step costs the devices: their idle time in it, and the time of the compute it enqueued, less what the
@@ -122,9 +116,9 @@ static void level_processes(const struct gw_model *model, double *costs, double 
             if (!model->steps[to].warmup)
                 scratch[count++] = costs[to];
         }
-        qsort(scratch, count, sizeof *scratch, compare_doubles);
+        const double own = gw_upper_median(scratch, count);
         for (size_t s = from; s < to && count; s++)
-            costs[s] += usual - scratch[count / 2];
+            costs[s] += usual - own;
     }
 }
 
@@ -177,8 +171,8 @@ int gw_judge_hiccup(struct gw_judge *judge, struct gw_verdict *verdict)
         count++;
         excess += over - (double)judge->explained_ns[s];
     }
-    double saving = excess / fmax(judge->steps, 1);
-    verdict->per_step = count / fmax(judge->steps, 1);
+    double saving = gw_a_step(judge, excess);
+    verdict->per_step = gw_a_step(judge, count);
     verdict->steps_affected = count;
     if (!judge->gpu_timed) {
         ret = gw_verdict_unknown(verdict, "needs GPU timing (record --gpu-timing=events)");
@@ -190,7 +184,7 @@ int gw_judge_hiccup(struct gw_judge *judge, struct gw_verdict *verdict)
                                 "%u of %.0f steps cost the GPU much more than the median one and are not explained by "
                                 "another verdict or by other programs taking the CPU (%u steps); all slow steps "
                                 "together cost %.3f ms a step",
-                                count, judge->steps, preempted, all_excess / fmax(judge->steps, 1) / 1e6);
+                                count, judge->steps, preempted, gw_a_step(judge, all_excess) / 1e6);
         goto end;
     }
     enum gw_class cls = what_differs(judge, slow, excess / count);

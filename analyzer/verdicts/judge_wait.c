@@ -112,7 +112,7 @@ int gw_judge_host_sync(struct gw_judge *judge, struct gw_verdict *verdict)
         ret = judge_callbacks(judge, verdict, callbacks, idle_ns);
     else
         ret = gw_finding_conclude(&finding, judge, verdict, "%.1f small copies to the host a step are waited for",
-                                  (double)finding.count / (judge->steps > 0 ? judge->steps : 1));
+                                  gw_a_step(judge, (double)finding.count));
     gw_finding_release(&finding);
     return ret;
 }
@@ -147,7 +147,7 @@ int gw_judge_device_sync(struct gw_judge *judge, struct gw_verdict *verdict)
     }
     ret = gw_finding_conclude(&finding, judge, verdict,
                               "%.1f synchronisations a step, scalar reads and waits for earlier steps apart",
-                              (double)finding.count / (judge->steps > 0 ? judge->steps : 1));
+                              gw_a_step(judge, (double)finding.count));
     gw_finding_release(&finding);
     return ret;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyzer/model/sorted.h"
 #include "analyzer/verdicts/intervals.h"
 #include "analyzer/verdicts/replay.h"
 #include "shim/api/functions.h"
@@ -23,20 +24,6 @@ static size_t next_sample(size_t at, size_t count, uint32_t *state)
 {
     *state = *state * 1664525u + 1013904223u;
     return at + 1 + (*state >> 8) % (2 * (count / MEDIAN_OF) + 1);
-}
-
-static int compare_u64(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
-}
-
-static uint64_t median(uint64_t *values, size_t count)
-{
-    if (!count)
-        return 0;
-    qsort(values, count, sizeof *values, compare_u64);
-    return values[count / 2];
 }
 
 /* Rates of page-locked copies, the host time of a launch, the launch latency: medians of the run. */
@@ -73,11 +60,12 @@ int gw_replay_measure_run(struct gw_replay *replay)
     }
     for (int k = 0; k < 2; k++) {
         replay->pinned_measured[k] = rates[k] > 0;
-        replay->pinned_gbps[k] = rates[k] ? (double)median(rate[k], rates[k]) / 1e3 : GW_PINNED_ASSUMED_GBPS;
+        replay->pinned_gbps[k] =
+            rates[k] ? (double)gw_upper_median_u64(rate[k], rates[k]) / 1e3 : GW_PINNED_ASSUMED_GBPS;
     }
-    replay->quick_ns = count ? median(values, count) : 2000;
+    replay->quick_ns = count ? gw_upper_median_u64(values, count) : 2000;
     if (lag_count) {
-        qsort(lags, lag_count, sizeof *lags, compare_u64);
+        qsort(lags, lag_count, sizeof *lags, gw_by_u64);
         /* Where the host is always ahead, every operation waits for the one before it: that is no latency. */
         if (lags[lag_count / 10] < GW_LAUNCH_LATENCY_ASSUMED_NS)
             replay->latency_ns = lags[lag_count / 10];
@@ -130,7 +118,7 @@ static void find_usual(struct sample *samples, size_t count, uint64_t *scratch, 
         for (int part = 0; part < PART_COUNT && samples[from].function < GW_FUNCTION_COUNT; part++) {
             for (size_t i = from; i < to; i++)
                 scratch[i - from] = samples[i].ns[part];
-            usual[samples[from].function][part] = median(scratch, to - from);
+            usual[samples[from].function][part] = gw_upper_median_u64(scratch, to - from);
         }
     }
 }
@@ -156,7 +144,7 @@ int gw_replay_find_noise(struct gw_replay *replay)
         if (replay->nodes[i].waited)
             scratch[count++] = replay->nodes[i].own_ns;
     }
-    replay->wake_ns = median(scratch, count);
+    replay->wake_ns = gw_upper_median_u64(scratch, count);
     for (size_t i = 0; i < replay->nodes_count; i++) {
         struct gw_replay_node *node = &replay->nodes[i];
         struct sample sample = sample_of(replay, node);

@@ -1,0 +1,18 @@
+/* Orders for qsort, and medians. */
+#ifndef GW_ANALYZER_MODEL_SORTED_H
+#define GW_ANALYZER_MODEL_SORTED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Ascending; double is for numbers that are not NaN. */
+int gw_by_double(const void *left, const void *right);
+int gw_by_u64(const void *left, const void *right);
+
+/* Each sorts the values. The median of an even count is the mean of the two in the middle; the upper median is the
+ * upper of these, which is one of the values. 0 where there are none. */
+double gw_median(double *values, size_t count);
+double gw_upper_median(double *values, size_t count);
+uint64_t gw_upper_median_u64(uint64_t *values, size_t count);
+
+#endif
