@@ -125,10 +125,11 @@ static void note_calls(struct writer *self, const struct gw_records *records)
     for (size_t s = 0; s < records->stream_count && self->calls; s++) {
         for (size_t b = 0; b < records->streams[s].block_count; b++) {
             const struct gw_record_block *block = records->streams[s].blocks[b];
-            for (uint32_t i = 0; i < block->count; i++) {
-                const struct gw_record *record = &block->records[i];
-                if (record->type <= GW_RECORD_call_begin && is_kept(self, record, gw_record_words(block, record)))
-                    g_hash_table_add(self->calls, GSIZE_TO_POINTER(record->call));
+            struct gw_record record;
+            for (uint32_t i = 0, at = 0; i < block->count; i++) {
+                at = gw_record_get(block, at, &record);
+                if (record.type <= GW_RECORD_call_begin && is_kept(self, &record, record.words))
+                    g_hash_table_add(self->calls, GSIZE_TO_POINTER(record.call));
             }
         }
     }
@@ -230,9 +231,11 @@ static void put_events(struct writer *self)
     const struct gw_record_loss *open = NULL; /* its packet is being filled */
     for (size_t b = 0; b < stream->block_count; b++) {
         const struct gw_record_block *block = stream->blocks[b];
-        for (uint32_t i = 0; i < block->count && !self->status; i++) {
-            const struct gw_record *record = &block->records[i];
-            const uint64_t *words = gw_record_words(block, record);
+        struct gw_record unpacked;
+        const struct gw_record *record = &unpacked;
+        for (uint32_t i = 0, at = 0; i < block->count && !self->status; i++) {
+            at = gw_record_get(block, at, &unpacked);
+            const uint64_t *words = record->words;
             if (open && !is_in_loss(open, record->time_ns)) {
                 end_packet(self, open->end_ns, true);
                 open = NULL;

@@ -266,7 +266,7 @@ static int build_aligned(const char *path, struct gw_recordings *recordings, str
         gw_model_destroy(model);
         model = NULL;
         if (!status) {
-            gw_clocks_apply(recordings, of_input, clocks);
+            status = gw_clocks_apply(recordings, of_input, clocks);
         }
     }
     status = status ? status : build(path, recordings->inputs, recordings->inputs_count, true, &model, error);

@@ -2,9 +2,8 @@
  * From a recorded run to the model of model.h.
  *
  * Time is near-linear in events: a stream's records, which are nearly in order, are sorted in place and the streams
- * merged; operations are matched through a hash. Peak memory while building: the records (40 bytes an event and 8 a
- * field beyond the leading four), 4 bytes a record for sorting, 24 an operation for matching, and the model itself; the
- * records are freed while steps are searched.
+ * merged; operations are matched through a hash. Peak memory while building: the records, packed (read/records.h), 4
+ * bytes a record for sorting, 32 an operation for matching, and the model itself; the records are freed as it grows.
  */
 #ifndef GW_ANALYZER_MODEL_BUILD_H
 #define GW_ANALYZER_MODEL_BUILD_H
@@ -14,11 +13,11 @@
 
 struct gw_model_options {
     struct gw_read_progress progress;
-    const char
-        *step_regex; /* a range or kernel whose name matches starts a step; NULL: what the recorder counted them by, else search the sequence of operations */
-    uint32_t step_every; /* with step_regex: only every n-th match starts one; 0 and 1: each */
-    double link_gbps;    /* see gw_model.link_gbps */
-    uint64_t rank_bytes; /* records to keep of each of several recordings, see recordings.h; 0: the usual */
+    const char *step_regex; /* a range or kernel whose name matches starts a step; NULL: what the recorder counted them
+                               by, else search the sequence of operations */
+    uint32_t step_every;    /* with step_regex: only every n-th match starts one; 0 and 1: each */
+    double link_gbps;       /* see gw_model.link_gbps */
+    uint64_t rank_bytes;    /* records to keep of each of several recordings, see recordings.h; 0: the usual */
 };
 
 /* What one recorder left: its run file and its records. Both are only read, but for recordings.h, which gives the

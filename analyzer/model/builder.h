@@ -156,17 +156,10 @@ static inline const struct gw_source *gw_builder_source(const struct gw_builder 
     return &builder->sources[builder->blocks[reference >> 16].source];
 }
 
-/* Words of a record, by its reference. */
-static inline const uint64_t *gw_builder_words(const struct gw_builder *builder, uint32_t reference)
+/* Reads a record by its reference: block << 16 | place in the block. */
+static inline void gw_builder_record(const struct gw_builder *builder, uint32_t reference, struct gw_record *ret_record)
 {
-    const struct gw_record_block *block = builder->blocks[reference >> 16].block;
-    return gw_record_words(block, &block->records[reference & 0xffffu]);
-}
-
-/* A record by its reference: block << 16 | place in the block. */
-static inline const struct gw_record *gw_builder_record(const struct gw_builder *builder, uint32_t reference)
-{
-    return &builder->blocks[reference >> 16].block->records[reference & 0xffffu];
+    gw_record_get(builder->blocks[reference >> 16].block, reference & 0xffffu, ret_record);
 }
 
 /* Indices 0 … count−1 grouped by group_of[i] < groups, in order within a group: *ret_first[g] … *ret_first[g + 1] − 1
@@ -199,7 +192,8 @@ int gw_add_problem(struct gw_run_info *run, const char *line);
 /* Releases what the builder owns, not the model. */
 void gw_builder_clear(struct gw_builder *builder);
 
-/* floor.c: timing_floor_ns of each device, from the errors its operations state. After the operations and clocks. */
+/* floor.c: timing_floor_ns and timing_half_ns of each device, from the errors its operations state. After the
+ * operations and clocks. */
 int gw_build_floor(struct gw_builder *builder);
 
 #endif

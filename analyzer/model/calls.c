@@ -64,9 +64,10 @@ static int collect_begins(struct gathering *self)
     for (size_t s = 0; s < builder->sources_count; s++) {
         const struct gw_source *source = &builder->sources[s];
         for (size_t i = 0; i < source->begins_count; i++) {
-            const struct gw_record *record = gw_builder_record(builder, source->begins[i]);
-            if (!gw_map_find(&self->begins, record->call, place_key(source->input, record)) &&
-                gw_map_insert(&self->begins, record->call, place_key(source->input, record), 0)) {
+            struct gw_record record;
+            gw_builder_record(builder, source->begins[i], &record);
+            if (!gw_map_find(&self->begins, record.call, place_key(source->input, &record)) &&
+                gw_map_insert(&self->begins, record.call, place_key(source->input, &record), 0)) {
                 return -ENOMEM;
             }
         }
@@ -82,12 +83,13 @@ static void match_ends(struct gathering *self)
         const struct gw_source *source = &builder->sources[s];
         size_t left = source->announced;
         for (size_t i = 0; i < source->calls_count && left; i++) {
-            const struct gw_record *record = gw_builder_record(builder, source->calls[i]);
-            if (!(GW_SITE_FLAGS(record->site) & GW_SITE_HAS_BEGIN)) {
+            struct gw_record record;
+            gw_builder_record(builder, source->calls[i], &record);
+            if (!(GW_SITE_FLAGS(record.site) & GW_SITE_HAS_BEGIN)) {
                 continue;
             }
             left--;
-            uint32_t *begin = gw_map_find(&self->begins, record->call, place_key(source->input, record));
+            uint32_t *begin = gw_map_find(&self->begins, record.call, place_key(source->input, &record));
             if (begin) {
                 *begin = 1;
             }
@@ -102,14 +104,14 @@ static int collect_unfinished(struct gathering *self)
     for (size_t s = 0; s < builder->sources_count && !status; s++) {
         const struct gw_source *source = &builder->sources[s];
         for (size_t i = 0; i < source->begins_count && !status; i++) {
-            const struct gw_record *record = gw_builder_record(builder, source->begins[i]);
-            uint32_t *begin = gw_map_find(&self->begins, record->call, place_key(source->input, record));
+            struct gw_record record;
+            gw_builder_record(builder, source->begins[i], &record);
+            uint32_t *begin = gw_map_find(&self->begins, record.call, place_key(source->input, &record));
             if (!*begin) {
                 *begin = 1;
-                struct gw_record call = *record;
-                call.begin_ns = record->time_ns;
-                call.type = GW_RECORD_call;
-                status = gw_record_stream_append(&builder->unfinished[source->input], &call, NULL, 0);
+                record.begin_ns = record.time_ns;
+                record.type = GW_RECORD_call;
+                status = gw_record_stream_append(&builder->unfinished[source->input], &record, NULL, 0);
             }
             gw_builder_done(builder, source->begins[i]);
         }
@@ -142,9 +144,9 @@ static uint32_t thread_of(struct gathering *self, size_t input, const struct gw_
 }
 
 /* Stores the arguments of the call and returns the index of its detail; *ret_kind says in which array. */
-static uint32_t add_detail(struct gathering *self, uint32_t process, const struct gw_record *record,
-                           const uint64_t *words, uint8_t *ret_kind)
+static uint32_t add_detail(struct gathering *self, uint32_t process, const struct gw_record *record, uint8_t *ret_kind)
 {
+    const uint64_t *words = record->words;
     struct gw_builder *builder = self->builder;
     struct gw_model *model = builder->model;
     uint64_t when = record->time_ns;
@@ -232,8 +234,6 @@ static uint32_t add_detail(struct gathering *self, uint32_t process, const struc
             .size_bytes = words[GW_ARG_comm_count], /* elements, until collectives.c knows the communicator */
             .arrival_wait_ns = GW_TIME_UNKNOWN,
             .transfer_ns = GW_TIME_UNKNOWN,
-            .send = words[GW_ARG_comm_send],
-            .recv = words[GW_ARG_comm_recv],
             .communicator = gw_builder_communicator(builder, process, words[GW_ARG_comm_comm], when),
             .op = GW_NONE,
             .stream = STREAM(words[GW_ARG_comm_stream]),
@@ -242,6 +242,8 @@ static uint32_t add_detail(struct gathering *self, uint32_t process, const struc
             .kind = (uint8_t)what,
             .type = (uint8_t)(what >> 8),
             .reduction = (uint16_t)(what >> 16),
+            .send = words[GW_ARG_comm_send],
+            .recv = words[GW_ARG_comm_recv],
         };
         return (uint32_t)model->collectives_count++;
     }
@@ -262,35 +264,33 @@ static int gather(struct gathering *self)
 {
     struct gw_builder *builder = self->builder;
     struct gw_model *model = builder->model;
+    struct gw_record record;
     uint32_t reference;
-    for (size_t k = 0; gw_call_merge_next(&self->merge, &reference); k++) {
+    for (size_t k = 0; gw_call_merge_next(&self->merge, &reference, &record); k++) {
         const struct gw_source *source = gw_builder_source(builder, reference);
-        const struct gw_record *record = gw_builder_record(builder, reference);
         size_t input = source->input;
         bool unfinished = source->unfinished;
-        uint32_t thread = thread_of(self, input, record);
+        uint32_t thread = thread_of(self, input, &record);
         if (thread == GW_NONE) {
             return -ENOMEM;
         }
-        uint8_t site_flags = GW_SITE_FLAGS(record->site), detail_kind = GW_DETAIL_NONE;
+        uint8_t site_flags = GW_SITE_FLAGS(record.site), detail_kind = GW_DETAIL_NONE;
         uint32_t process = model->threads[thread].process;
         struct gw_call *call = &model->calls[k];
         *call = (struct gw_call){
-            .begin_ns = record->begin_ns,
-            .end_ns = unfinished ? GW_TIME_UNKNOWN : record->time_ns,
-            .call_id = record->call,
+            .begin_ns = record.begin_ns,
+            .end_ns = unfinished ? GW_TIME_UNKNOWN : record.time_ns,
+            .call_id = record.call,
             .thread = thread,
-            .result = record->result,
-            .function = function_of(builder, input, record),
-            .depth = GW_SITE_DEPTH(record->site),
+            .result = record.result,
+            .function = function_of(builder, input, &record),
+            .depth = GW_SITE_DEPTH(record.site),
             .flags = (unfinished ? GW_CALL_NO_END : 0) | (site_flags & GW_SITE_CAPTURED ? GW_CALL_CAPTURED : 0),
         };
-        call->detail = unfinished
-                           ? GW_NONE
-                           : add_detail(self, process, record, gw_builder_words(builder, reference), &detail_kind);
+        call->detail = unfinished ? GW_NONE : add_detail(self, process, &record, &detail_kind);
         call->detail_kind = detail_kind & 0xfu;
         if (!unfinished && (site_flags & GW_SITE_HAS_BEGIN) &&
-            !gw_map_find(&self->begins, record->call, place_key(input, record))) {
+            !gw_map_find(&self->begins, record.call, place_key(input, &record))) {
             call->flags |= GW_CALL_NO_BEGIN;
         }
         uint32_t *outer = &self->last_outer[thread];
@@ -300,7 +300,7 @@ static int gather(struct gathering *self)
         model->calls_count = k + 1;
         if (!unfinished && (site_flags & GW_SITE_OP_INDEX) && !(site_flags & GW_SITE_CAPTURED)) {
             bool nested = *outer != GW_NONE && model->calls[*outer].call_id == call->call_id;
-            int status = gw_builder_add_op(builder, (uint32_t)k, nested ? *outer : GW_NONE, record);
+            int status = gw_builder_add_op(builder, (uint32_t)k, nested ? *outer : GW_NONE, &record);
             if (status) {
                 return status;
             }

@@ -225,16 +225,20 @@ int gw_clocks_fit(const struct gw_model *model, const uint32_t *of_input, struct
     return status;
 }
 
-void gw_clocks_apply(struct gw_recordings *recordings, const uint32_t *of_input, const struct gw_clock *clocks)
+int gw_clocks_apply(struct gw_recordings *recordings, const uint32_t *of_input, const struct gw_clock *clocks)
 {
     for (size_t i = 0; i < recordings->inputs_count; i++) {
         const struct gw_clock *clock = &clocks[of_input[i]];
         const struct gw_clock_shift shift = shift_of(clock);
         if (clock->how != GW_CLOCK_REFERENCE) {
-            gw_records_shift((struct gw_records *)recordings->inputs[i].records, &shift);
+            const int status = gw_records_shift((struct gw_records *)recordings->inputs[i].records, &shift);
+            if (status) {
+                return status;
+            }
             gw_run_file_shift((struct gw_run_file *)recordings->inputs[i].run, &shift);
         }
     }
+    return 0;
 }
 
 /* ---- the check ---- */

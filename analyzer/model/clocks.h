@@ -23,7 +23,7 @@ void gw_clocks_free(struct gw_clock *clocks, size_t count);
 int gw_clocks_fit(const struct gw_model *model, const uint32_t *of_input, struct gw_clock *clocks, size_t count);
 
 /* Puts the recordings' times on clocks[0]. */
-void gw_clocks_apply(struct gw_recordings *recordings, const uint32_t *of_input, const struct gw_clock *clocks);
+int gw_clocks_apply(struct gw_recordings *recordings, const uint32_t *of_input, const struct gw_clock *clocks);
 
 /* Measures in the aligned model how far the ends of matched collectives are apart (residual_ns of each clock), and
  * takes arrivals and transfers of collectives out that span a clock aligned by CLOCK_REALTIME only. Returns 0 or

@@ -9,7 +9,7 @@
 
 struct place {
     uint64_t time_ns;
-    uint32_t stream, block, record;
+    uint32_t stream, block, place;
 };
 
 static int by_time(const void *left, const void *right)
@@ -21,7 +21,7 @@ static int by_time(const void *left, const void *right)
     if (a->stream != b->stream) {
         return a->stream < b->stream ? -1 : 1;
     }
-    return a->block != b->block ? (a->block < b->block ? -1 : 1) : (a->record > b->record) - (a->record < b->record);
+    return a->block != b->block ? (a->block < b->block ? -1 : 1) : (a->place > b->place) - (a->place < b->place);
 }
 
 static struct place *list_places(const struct gw_records *records, size_t *ret_count)
@@ -37,8 +37,10 @@ static struct place *list_places(const struct gw_records *records, size_t *ret_c
     for (size_t s = 0; s < records->stream_count && places; s++) {
         for (size_t b = 0; b < records->streams[s].block_count; b++) {
             const struct gw_record_block *block = records->streams[s].blocks[b];
-            for (uint32_t i = 0; i < block->count; i++) {
-                places[(*ret_count)++] = (struct place){block->records[i].time_ns, (uint32_t)s, (uint32_t)b, i};
+            struct gw_record record;
+            for (uint32_t i = 0, at = 0, next; i < block->count; i++, at = next) {
+                next = gw_record_get(block, at, &record);
+                places[(*ret_count)++] = (struct place){record.time_ns, (uint32_t)s, (uint32_t)b, at};
             }
         }
     }
@@ -59,9 +61,11 @@ int gw_recording_coalesce(struct gw_records *records)
     }
     for (size_t i = 0; i < count && !status; i++) {
         const struct gw_record_stream *stream = &records->streams[places[i].stream];
-        status = gw_record_copy(stream, stream->blocks[places[i].block],
-                                &stream->blocks[places[i].block]->records[places[i].record], &whole);
+        struct gw_record record;
+        gw_record_get(stream->blocks[places[i].block], places[i].place, &record);
+        status = gw_record_copy(stream, &record, &whole);
     }
+    gw_record_stream_close(&whole);
     for (size_t s = 0; s < records->stream_count && !status; s++) {
         status = gw_record_copy_losses(&records->streams[s], UINT64_MAX, &whole);
     }

@@ -9,7 +9,7 @@
 struct context_event {
     uint64_t time_ns;
     const struct gw_record_stream *stream;
-    const uint64_t *words;
+    uint64_t words[GW_RECORD_WORDS_MAX];
     uint8_t type;
 };
 
@@ -378,18 +378,18 @@ static int collect(const struct gw_builder *builder, size_t input, struct contex
     for (size_t s = 0; s < builder->sources_count; s++) {
         const struct gw_source *source = &builder->sources[s];
         for (size_t i = 0; i < source->others_count && source->input == input; i++) {
-            const struct gw_record *record = gw_builder_record(builder, source->others[i]);
-            if (!is_context(record->type)) {
+            struct gw_record record;
+            gw_builder_record(builder, source->others[i], &record);
+            if (!is_context(record.type)) {
                 continue;
             }
             if (GW_GROW(events, count)) {
                 free(events);
                 return -ENOMEM;
             }
-            events[count++] = (struct context_event){.time_ns = record->time_ns,
-                                                     .stream = source->stream,
-                                                     .words = gw_builder_words(builder, source->others[i]),
-                                                     .type = record->type};
+            events[count] =
+                (struct context_event){.time_ns = record.time_ns, .stream = source->stream, .type = record.type};
+            memcpy(events[count++].words, record.words, sizeof(record.words));
         }
     }
     *ret_events = events;

@@ -37,12 +37,14 @@ static uint64_t begin_of(const struct gw_record *record)
     return record->begin_ns && record->begin_ns < record->time_ns ? record->begin_ns : record->time_ns;
 }
 
+/* What a record counts for, apart from its words and texts: its times, call, site, result and type. */
+#define GW_RECORD_BYTES 40u
+
 /* With its texts, which no other record has. */
-static uint64_t bytes_of(const struct gw_record_stream *stream, const struct gw_record_block *block,
-                         const struct gw_record *record)
+static uint64_t bytes_of(const struct gw_record_stream *stream, const struct gw_record *record)
 {
-    const uint64_t *words = gw_record_words(block, record);
-    uint64_t bytes = sizeof(*record) + gw_record_words_of[record->type] * sizeof(uint64_t);
+    const uint64_t *words = record->words;
+    uint64_t bytes = GW_RECORD_BYTES + gw_record_words_of[record->type] * sizeof(uint64_t);
     for (uint32_t w = 0; w < gw_record_words_of[record->type]; w++) {
         bytes += gw_record_texts_of[record->type] & 1u << w ? strlen(stream->texts + words[w]) + 1 : 0;
     }
@@ -56,7 +58,7 @@ static uint64_t count_bytes(const struct gw_records *records)
         const struct gw_record_stream *stream = &records->streams[s];
         bytes += stream->text_bytes;
         for (size_t type = 0; type < GW_RECORD_COUNT; type++) {
-            bytes += stream->counts[type] * (sizeof(struct gw_record) + gw_record_words_of[type] * sizeof(uint64_t));
+            bytes += stream->counts[type] * (GW_RECORD_BYTES + gw_record_words_of[type] * sizeof(uint64_t));
         }
     }
     return bytes;
@@ -124,19 +126,20 @@ static int sum_up(const struct gw_records *records, const uint64_t *ends, size_t
             const struct gw_record_stream *stream = &records->streams[s];
             for (size_t b = 0; b < stream->block_count && !status; b++) {
                 const struct gw_record_block *block = stream->blocks[b];
-                for (uint32_t i = 0; i < block->count && !status; i++) {
-                    const struct gw_record *record = &block->records[i];
-                    const enum part part = part_of(record->type);
+                struct gw_record record;
+                for (uint32_t i = 0, at = 0; i < block->count && !status; i++) {
+                    at = gw_record_get(block, at, &record);
+                    const enum part part = part_of(record.type);
                     if (part == OF_CALL && pass == 1) {
-                        const uint32_t *place = gw_map_find(&places, record->call, 0);
-                        sums[place ? *place : first_at_or_after(ends, end_count, record->time_ns)] +=
-                            bytes_of(stream, block, record);
+                        const uint32_t *place = gw_map_find(&places, record.call, 0);
+                        sums[place ? *place : first_at_or_after(ends, end_count, record.time_ns)] +=
+                            bytes_of(stream, &record);
                     } else if (part == ALWAYS && pass == 0) {
-                        always += bytes_of(stream, block, record);
+                        always += bytes_of(stream, &record);
                     } else if (part == IN_TIME && pass == 0) {
-                        const size_t place = first_at_or_after(ends, end_count, begin_of(record));
-                        sums[place] += bytes_of(stream, block, record);
-                        status = is_call(record->type) ? note_place(&places, record->call, (uint32_t)place) : 0;
+                        const size_t place = first_at_or_after(ends, end_count, begin_of(&record));
+                        sums[place] += bytes_of(stream, &record);
+                        status = is_call(record.type) ? note_place(&places, record.call, (uint32_t)place) : 0;
                     }
                 }
             }
@@ -172,10 +175,11 @@ static int note_calls(struct cut *cut, const struct gw_records *records)
     for (size_t s = 0; s < records->stream_count; s++) {
         for (size_t b = 0; b < records->streams[s].block_count; b++) {
             const struct gw_record_block *block = records->streams[s].blocks[b];
-            for (uint32_t i = 0; i < block->count; i++) {
-                const struct gw_record *record = &block->records[i];
-                if (is_call(record->type) && begin_of(record) <= cut->end_ns &&
-                    !gw_map_find(&cut->calls, record->call, 0) && gw_map_insert(&cut->calls, record->call, 0, 1)) {
+            struct gw_record record;
+            for (uint32_t i = 0, at = 0; i < block->count; i++) {
+                at = gw_record_get(block, at, &record);
+                if (is_call(record.type) && begin_of(&record) <= cut->end_ns &&
+                    !gw_map_find(&cut->calls, record.call, 0) && gw_map_insert(&cut->calls, record.call, 0, 1)) {
                     return -ENOMEM;
                 }
             }
@@ -190,13 +194,15 @@ static int copy_stream(const struct cut *cut, const struct gw_record_stream *fro
     int status = gw_record_copy_losses(from, cut->end_ns, to);
     for (size_t b = 0; b < from->block_count && !status; b++) {
         const struct gw_record_block *block = from->blocks[b];
-        for (uint32_t i = 0; i < block->count && !status; i++) {
-            const struct gw_record *record = &block->records[i];
-            if (is_kept(cut, record)) {
-                status = gw_record_copy(from, block, record, to);
+        struct gw_record record;
+        for (uint32_t i = 0, at = 0; i < block->count && !status; i++) {
+            at = gw_record_get(block, at, &record);
+            if (is_kept(cut, &record)) {
+                status = gw_record_copy(from, &record, to);
             }
         }
     }
+    gw_record_stream_close(to);
     return status;
 }
 

@@ -160,14 +160,15 @@ int gw_build_extras(struct gw_builder *builder)
     for (size_t s = 0; s < builder->sources_count; s++) {
         const struct gw_source *source = &builder->sources[s];
         for (size_t i = 0; i < source->others_count; i++) {
-            const struct gw_record *record = gw_builder_record(builder, source->others[i]);
+            struct gw_record record;
             int status = 0;
-            if (record->type == GW_RECORD_thread_gap) {
-                status = add_thread_gap(builder, source->input, record, gw_builder_words(builder, source->others[i]));
-            } else if (record->type == GW_RECORD_gpu_clock) {
-                status = add_clock(builder, source->input, gw_builder_words(builder, source->others[i]));
-            } else if (record->type == GW_RECORD_own_time) {
-                status = add_own_time(builder, source->input, gw_builder_words(builder, source->others[i]));
+            gw_builder_record(builder, source->others[i], &record);
+            if (record.type == GW_RECORD_thread_gap) {
+                status = add_thread_gap(builder, source->input, &record, record.words);
+            } else if (record.type == GW_RECORD_gpu_clock) {
+                status = add_clock(builder, source->input, record.words);
+            } else if (record.type == GW_RECORD_own_time) {
+                status = add_own_time(builder, source->input, record.words);
             }
             if (status) {
                 return status;

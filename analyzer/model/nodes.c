@@ -22,22 +22,23 @@ int gw_build_nodes(struct gw_builder *builder)
     for (size_t s = 0; s < builder->sources_count; s++) {
         const struct gw_source *source = &builder->sources[s];
         for (size_t i = 0; i < source->others_count; i++) {
-            const struct gw_record *record = gw_builder_record(builder, source->others[i]);
-            if (record->type != GW_RECORD_gpu_node) {
+            struct gw_record record;
+            gw_builder_record(builder, source->others[i], &record);
+            if (record.type != GW_RECORD_gpu_node) {
                 continue;
             }
-            uint32_t process = gw_builder_process(builder, source->input, GW_WHERE_PID(record->site));
+            uint32_t process = gw_builder_process(builder, source->input, GW_WHERE_PID(record.site));
             if (process == GW_NONE) {
                 return -ENOMEM;
             }
-            uint64_t key = (uint64_t)process << 8 | GW_WHERE_OP_INDEX(record->site);
-            uint32_t *last = gw_map_find(&builder->nodes, record->call, key);
+            uint64_t key = (uint64_t)process << 8 | GW_WHERE_OP_INDEX(record.site);
+            uint32_t *last = gw_map_find(&builder->nodes, record.call, key);
             uint32_t added = (uint32_t)builder->node_links_count++;
             builder->node_links[added] =
                 (struct gw_node_link){.reference = source->others[i], .before = last ? *last : GW_NONE};
             if (last) {
                 *last = added;
-            } else if (gw_map_insert(&builder->nodes, record->call, key, added)) {
+            } else if (gw_map_insert(&builder->nodes, record.call, key, added)) {
                 return -ENOMEM;
             }
         }
@@ -84,15 +85,15 @@ size_t gw_builder_add_nodes(struct gw_builder *builder, const struct gw_op *laun
     size_t first = model->ops_count;
     for (uint32_t at = last ? *last : GW_NONE; at != GW_NONE; at = builder->node_links[at].before) {
         uint32_t reference = builder->node_links[at].reference;
-        const struct gw_record *record = gw_builder_record(builder, reference);
-        const uint64_t *words = gw_builder_words(builder, reference);
+        struct gw_record record;
+        gw_builder_record(builder, reference, &record);
         struct gw_op op = *launch;
-        op.start_ns = record->begin_ns;
-        op.end_ns = words[GW_ARG_gpu_node_end];
-        op.error_ns = (uint32_t)words[GW_ARG_gpu_node_error];
-        op.graph_node = (uint32_t)words[GW_ARG_gpu_node_node];
+        op.start_ns = record.begin_ns;
+        op.end_ns = record.words[GW_ARG_gpu_node_end];
+        op.error_ns = (uint32_t)record.words[GW_ARG_gpu_node_error];
+        op.graph_node = (uint32_t)record.words[GW_ARG_gpu_node_node];
         op.flags &= (uint8_t)~GW_OP_UNTIMED;
-        set_work(builder, key, record, words[GW_ARG_gpu_node_what], &op);
+        set_work(builder, key, &record, record.words[GW_ARG_gpu_node_what], &op);
         model->ops[model->ops_count++] = op;
     }
     if (model->ops_count > first) {

@@ -15,11 +15,12 @@ int gw_build_timings(struct gw_builder *builder)
     for (size_t s = 0; s < builder->sources_count; s++) {
         const struct gw_source *source = &builder->sources[s];
         for (size_t i = 0; i < source->timings_count; i++) {
-            const struct gw_record *record = gw_builder_record(builder, source->timings[i]);
-            uint32_t process = gw_builder_process(builder, source->input, GW_WHERE_PID(record->site));
-            uint64_t key = timing_key(process, GW_WHERE_OP_INDEX(record->site));
-            if (process == GW_NONE || (!gw_map_find(&builder->timings, record->call, key) &&
-                                       gw_map_insert(&builder->timings, record->call, key, source->timings[i]))) {
+            struct gw_record record;
+            gw_builder_record(builder, source->timings[i], &record);
+            uint32_t process = gw_builder_process(builder, source->input, GW_WHERE_PID(record.site));
+            uint64_t key = timing_key(process, GW_WHERE_OP_INDEX(record.site));
+            if (process == GW_NONE || (!gw_map_find(&builder->timings, record.call, key) &&
+                                       gw_map_insert(&builder->timings, record.call, key, source->timings[i]))) {
                 return -ENOMEM;
             }
         }
@@ -33,10 +34,13 @@ uint32_t gw_builder_op_device(const struct gw_builder *builder, uint32_t process
     uint64_t key = timing_key(process, GW_SITE_FLAGS(record->site) & GW_SITE_OP_INDEX);
     const uint32_t *timing = gw_map_find(&builder->timings, record->call, key);
     const uint32_t *node = timing ? NULL : gw_map_find(&builder->nodes, record->call, key);
-    if (node) {
-        return GW_WHERE_DEVICE(gw_builder_record(builder, builder->node_links[*node].reference)->site);
+    const uint32_t reference = node ? builder->node_links[*node].reference : timing ? *timing : GW_NONE;
+    if (reference == GW_NONE) {
+        return GW_NONE;
     }
-    return timing && *timing != GW_NONE ? GW_WHERE_DEVICE(gw_builder_record(builder, *timing)->site) : GW_NONE;
+    struct gw_record timed;
+    gw_builder_record(builder, reference, &timed);
+    return GW_WHERE_DEVICE(timed.site);
 }
 
 uint8_t gw_builder_kernel_kind(const struct gw_model *model, uint32_t name)
@@ -61,13 +65,11 @@ uint8_t gw_builder_copy_kind(uint8_t direction)
     return GW_OP_D2D;
 }
 
-static void set_times(const struct gw_builder *builder, struct gw_op *op, uint32_t reference)
+static void set_times(struct gw_op *op, const struct gw_record *timing)
 {
-    const struct gw_record *timing = gw_builder_record(builder, reference);
-    const uint64_t *words = gw_builder_words(builder, reference);
     op->start_ns = timing->begin_ns;
-    op->end_ns = words[GW_ARG_gpu_op_end];
-    op->error_ns = (uint32_t)words[GW_ARG_gpu_op_error];
+    op->end_ns = timing->words[GW_ARG_gpu_op_end];
+    op->error_ns = (uint32_t)timing->words[GW_ARG_gpu_op_error];
     op->flags &= (uint8_t)~GW_OP_UNTIMED;
     if (GW_WHERE_FLAGS(timing->site) & GW_GPU_OP_START_SHARED) {
         op->flags |= GW_OP_START_SHARED;
@@ -122,7 +124,9 @@ int gw_builder_add_op(struct gw_builder *builder, uint32_t call_index, uint32_t 
     uint64_t key = timing_key(process, GW_SITE_FLAGS(record->site) & GW_SITE_OP_INDEX);
     uint32_t *timing = gw_map_find(&builder->timings, record->call, key);
     if (timing && *timing != GW_NONE) {
-        set_times(builder, &op, *timing);
+        struct gw_record timed;
+        gw_builder_record(builder, *timing, &timed);
+        set_times(&op, &timed);
         gw_builder_done(builder, *timing);
         *timing = GW_NONE;
         builder->timings_left--;
@@ -170,17 +174,18 @@ static int add_callless(struct gw_builder *builder)
         if (reference == GW_NONE) {
             continue;
         }
-        const struct gw_record *timing = gw_builder_record(builder, reference);
-        const uint64_t *words = gw_builder_words(builder, reference);
+        struct gw_record timing;
+        gw_builder_record(builder, reference, &timing);
         struct gw_op op = {.call = GW_NONE,
                            .outer_call = GW_NONE,
                            .name = GW_NONE,
                            .graph_node = GW_NONE,
-                           .kind = kind_without_call(GW_WHERE_KIND(timing->site)),
+                           .kind = kind_without_call(GW_WHERE_KIND(timing.site)),
                            .flags = GW_OP_NO_CALL};
-        set_times(builder, &op, reference);
-        op.stream = gw_builder_stream(builder, (uint32_t)(builder->timings.entries[i].b >> 8),
-                                      words[GW_ARG_gpu_op_stream], GW_WHERE_DEVICE(timing->site), timing->begin_ns);
+        set_times(&op, &timing);
+        op.stream =
+            gw_builder_stream(builder, (uint32_t)(builder->timings.entries[i].b >> 8),
+                              timing.words[GW_ARG_gpu_op_stream], GW_WHERE_DEVICE(timing.site), timing.begin_ns);
         if (op.stream == GW_NONE) {
             return -ENOMEM;
         }

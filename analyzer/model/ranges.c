@@ -9,7 +9,7 @@
 struct said {
     uint64_t time_ns;
     const struct gw_record_stream *stream;
-    const uint64_t *words;
+    uint64_t words[GW_RECORD_WORDS_MAX];
     size_t place; /* as read: events of one time and stream keep their order */
     uint8_t type;
 };
@@ -68,20 +68,18 @@ static int collect(const struct gw_builder *builder, size_t input, struct said *
         last_ns = stream->last_ns > last_ns ? stream->last_ns : last_ns;
         bool any = stream->counts[GW_RECORD_nvtx] || stream->counts[GW_RECORD_nvtx_name];
         for (size_t i = 0; i < source->others_count && any; i++) {
-            const struct gw_record *record = gw_builder_record(builder, source->others[i]);
-            if (record->type != GW_RECORD_nvtx && record->type != GW_RECORD_nvtx_name) {
+            struct gw_record record;
+            gw_builder_record(builder, source->others[i], &record);
+            if (record.type != GW_RECORD_nvtx && record.type != GW_RECORD_nvtx_name) {
                 continue;
             }
             if (GW_GROW(said, count)) {
                 free(said);
                 return -ENOMEM;
             }
-            said[count] = (struct said){.time_ns = record->time_ns,
-                                        .stream = stream,
-                                        .words = gw_builder_words(builder, source->others[i]),
-                                        .place = count,
-                                        .type = record->type};
-            count++;
+            said[count] =
+                (struct said){.time_ns = record.time_ns, .stream = stream, .place = count, .type = record.type};
+            memcpy(said[count++].words, record.words, sizeof(said->words));
         }
     }
     *ret_said = said;

@@ -88,7 +88,10 @@ static int read_directory(struct gw_recordings *recordings, const char *path, co
         status = gw_records_read(run->trace_path, progress, &records, error);
     }
     if (!status && (run->test_shift.offset_ns || run->test_shift.ppm != 0)) {
-        gw_records_shift(records, &run->test_shift);
+        status = gw_records_shift(records, &run->test_shift);
+        if (status) {
+            gw_error_set(error, status, "%s: no memory to read the run", path);
+        }
     }
     if (!status && records->trace_count == 0 && run->trace_bytes) {
         status = gw_error_set(error, -ENODATA,

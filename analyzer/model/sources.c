@@ -5,6 +5,8 @@
 #include "analyzer/model/builder.h"
 #include "analyzer/model/radix.h"
 #include "analyzer/read/parallel.h"
+#include "analyzer/read/record_block.h"
+#include "analyzer/read/record_layout.h"
 
 /* Moves for each call after which sorting by insertion is given up: calls are nearly in order, or not at all. */
 #define MOVES_A_CALL 8u
@@ -16,10 +18,16 @@ struct place {
     uint8_t depth;
 };
 
+static struct place place_in(const struct gw_record *record)
+{
+    return (struct place){record->begin_ns, GW_SITE_DEPTH(record->site)};
+}
+
 static struct place place_of(const struct gw_builder *builder, uint32_t reference)
 {
-    const struct gw_record *record = gw_builder_record(builder, reference);
-    return (struct place){record->begin_ns, GW_SITE_DEPTH(record->site)};
+    struct gw_record record;
+    gw_builder_record(builder, reference, &record);
+    return place_in(&record);
 }
 
 static bool goes_before(struct place a, struct place b)
@@ -27,30 +35,34 @@ static bool goes_before(struct place a, struct place b)
     return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.depth < b.depth;
 }
 
-/* Stable, also when it is given up after that many moves; then false. */
-static bool sort_by_insertion(const struct gw_builder *builder, uint32_t *calls, size_t count, size_t moves)
+/* Calls as they are sorted by insertion. */
+struct sorting {
+    struct place last; /* of the last call */
+    size_t moves_left; /* 0: given up */
+};
+
+/* Puts the last of count calls, whose place is given, where it belongs among those before it. */
+static void insert_last(const struct gw_builder *builder, struct sorting *sorting, uint32_t *calls, size_t count,
+                        struct place place)
 {
-    for (size_t i = 1; i < count; i++) {
-        uint32_t call = calls[i];
-        struct place place = place_of(builder, call);
-        size_t at = i;
-        for (; at > 0 && moves && goes_before(place, place_of(builder, calls[at - 1])); at--, moves--) {
-            calls[at] = calls[at - 1];
-        }
-        calls[at] = call;
-        if (!moves) {
-            return false;
-        }
+    size_t at = count - 1;
+    const uint32_t call = calls[at];
+    if (at == 0 || !goes_before(place, sorting->last)) {
+        sorting->last = place;
+        return;
     }
-    return true;
+    for (; at > 0 && sorting->moves_left && goes_before(place, place_of(builder, calls[at - 1])); at--) {
+        calls[at] = calls[at - 1];
+        sorting->moves_left--;
+    }
+    calls[at] = call;
 }
 
+/* Sorts calls that are too far out of order for that. */
 static int sort_calls(const struct gw_builder *builder, uint32_t *calls, size_t count)
 {
-    if (sort_by_insertion(builder, calls, count, MOVES_A_CALL * count + 1)) {
-        return 0;
-    }
-    struct gw_sort_item *items = malloc(count * sizeof(*items));
+    struct sorting sorting = {.moves_left = SIZE_MAX};
+    struct gw_sort_item *items = malloc((count + 1) * sizeof(*items));
     if (!items) {
         return -ENOMEM;
     }
@@ -62,8 +74,9 @@ static int sort_calls(const struct gw_builder *builder, uint32_t *calls, size_t 
         calls[i] = items[i].value;
     }
     free(items);
-    if (!status) { /* what is left are outer and inner calls entered in the same nanosecond */
-        sort_by_insertion(builder, calls, count, SIZE_MAX);
+    /* What is left are outer and inner calls entered in the same nanosecond. */
+    for (size_t i = 0; i < count && !status; i++) {
+        insert_last(builder, &sorting, calls, i + 1, place_of(builder, calls[i]));
     }
     return status;
 }
@@ -71,18 +84,17 @@ static int sort_calls(const struct gw_builder *builder, uint32_t *calls, size_t 
 /* ---- sources ---- */
 
 /* Where the block may be freed before the record is used, a copy takes its place. */
-static int take_other(const struct gw_builder *builder, struct gw_source *source, const struct gw_record_block *block,
-                      uint32_t place, uint32_t reference)
+static int take_other(const struct gw_builder *builder, struct gw_source *source, const struct gw_record *record,
+                      uint32_t reference)
 {
-    const struct gw_record *record = &block->records[place];
-    uint32_t words_end = place + 1 < block->count ? record[1].words : block->word_count;
     source->others[source->others_count++] = reference;
-    return builder->uses_up ? gw_record_stream_append(&source->kept, record, gw_record_words(block, record),
-                                                      words_end - record->words)
-                            : 0;
+    return builder->uses_up
+               ? gw_record_stream_append(&source->kept, record, record->words, gw_record_words_of[record->type])
+               : 0;
 }
 
-static void take(struct gw_source *source, const struct gw_record *record, uint32_t reference)
+static void take(const struct gw_builder *builder, struct gw_source *source, const struct gw_record *record,
+                 uint32_t reference, struct sorting *sorting)
 {
     if (record->type == GW_RECORD_gpu_op) {
         source->timings[source->timings_count++] = reference;
@@ -96,13 +108,16 @@ static void take(struct gw_source *source, const struct gw_record *record, uint3
     source->calls[source->calls_count++] = reference;
     source->enqueued += (flags & GW_SITE_OP_INDEX) && !(flags & GW_SITE_CAPTURED);
     source->announced += (flags & GW_SITE_HAS_BEGIN) != 0;
+    if (sorting->moves_left) {
+        insert_last(builder, sorting, source->calls, source->calls_count, place_in(record));
+    }
 }
 
 static void free_block(struct gw_builder *builder, struct gw_block_place *place)
 {
     /* The inputs are the builder's to use up, see gw_builder.uses_up. */
     struct gw_record_stream *stream = (struct gw_record_stream *)builder->sources[place->source].stream;
-    free(place->block);
+    gw_record_block_destroy(place->block);
     place->block = NULL;
     stream->blocks[place->place] = NULL;
 }
@@ -132,21 +147,23 @@ static int fill_source(void *user, size_t index)
     if (!source->calls || !source->timings || !source->begins || !source->others) {
         return -ENOMEM;
     }
+    struct sorting sorting = {.moves_left = MOVES_A_CALL * calls + 1};
     for (size_t b = 0; b < source->stream->block_count; b++) {
         struct gw_block_place *place = &builder->blocks[source->first_block + b];
-        const struct gw_record_block *block = place->block;
-        for (uint32_t i = 0; i < block->count; i++) {
-            const struct gw_record *record = &block->records[i];
-            uint32_t reference = (uint32_t)((source->first_block + b) << 16 | i);
-            if (record->type <= GW_RECORD_call_begin || record->type == GW_RECORD_gpu_op) {
-                take(source, record, reference);
+        struct gw_record record;
+        for (uint32_t i = 0, at = 0, next; i < place->block->count; i++, at = next) {
+            const uint32_t reference = (uint32_t)((source->first_block + b) << 16 | at);
+            next = gw_record_get(place->block, at, &record);
+            if (record.type <= GW_RECORD_call_begin || record.type == GW_RECORD_gpu_op) {
+                take(builder, source, &record, reference, &sorting);
                 place->left++;
-            } else if (take_other(builder, source, block, i, reference)) {
+            } else if (take_other(builder, source, &record, reference)) {
                 return -ENOMEM;
             }
         }
     }
-    return sort_calls(builder, source->calls, source->calls_count);
+    gw_record_stream_close(&source->kept);
+    return sorting.moves_left ? 0 : sort_calls(builder, source->calls, source->calls_count);
 }
 
 static int add_blocks(struct gw_builder *builder, const struct gw_record_stream *stream, size_t source)
@@ -175,8 +192,11 @@ static int keep_copies(struct gw_builder *builder, size_t index)
     size_t first = builder->blocks_count, other = 0;
     int status = add_blocks(builder, &source->kept, index);
     for (size_t b = first; b < builder->blocks_count && !status; b++) {
-        for (uint32_t i = 0; i < builder->blocks[b].block->count; i++) {
-            source->others[other++] = (uint32_t)(b << 16 | i);
+        const struct gw_record_block *block = builder->blocks[b].block;
+        struct gw_record record;
+        for (uint32_t i = 0, at = 0; i < block->count; i++) {
+            source->others[other++] = (uint32_t)(b << 16 | at);
+            at = gw_record_get(block, at, &record);
         }
     }
     for (size_t b = 0; b < source->stream->block_count && !status; b++) {
@@ -208,9 +228,8 @@ static void find_range(struct gw_builder *builder)
     for (size_t b = 0; b < builder->blocks_count; b++) {
         const struct gw_record_block *block = builder->blocks[b].block;
         if (block->count) {
-            uint64_t first_ns = block->records[0].time_ns, last_ns = block->records[block->count - 1].time_ns;
-            builder->begin_ns = first_ns < builder->begin_ns ? first_ns : builder->begin_ns;
-            builder->end_ns = last_ns > builder->end_ns ? last_ns : builder->end_ns;
+            builder->begin_ns = block->first_ns < builder->begin_ns ? block->first_ns : builder->begin_ns;
+            builder->end_ns = block->last_ns > builder->end_ns ? block->last_ns : builder->end_ns;
         }
     }
 }
@@ -261,11 +280,8 @@ void gw_sources_clear(struct gw_builder *builder)
 
 static bool cursor_goes_before(const struct gw_call_merge *merge, uint32_t a, uint32_t b)
 {
-    const struct gw_call_cursor *first = &merge->cursors[a], *second = &merge->cursors[b];
-    if (first->begin_ns != second->begin_ns) {
-        return first->begin_ns < second->begin_ns;
-    }
-    return first->depth != second->depth ? first->depth < second->depth : a < b;
+    const struct place first = place_in(&merge->cursors[a].call), second = place_in(&merge->cursors[b].call);
+    return goes_before(first, second) || (!goes_before(second, first) && a < b);
 }
 
 static void sift_down(struct gw_call_merge *merge, size_t at)
@@ -283,13 +299,6 @@ static void sift_down(struct gw_call_merge *merge, size_t at)
     merge->heap[at] = source;
 }
 
-static void read_place(struct gw_call_merge *merge, struct gw_call_cursor *cursor)
-{
-    struct place place = place_of(merge->builder, *cursor->next);
-    cursor->begin_ns = place.begin_ns;
-    cursor->depth = place.depth;
-}
-
 int gw_call_merge_init(struct gw_call_merge *ret_merge, const struct gw_builder *builder)
 {
     struct gw_call_merge *merge = ret_merge;
@@ -303,7 +312,7 @@ int gw_call_merge_init(struct gw_call_merge *ret_merge, const struct gw_builder 
         const struct gw_source *source = &builder->sources[s];
         merge->cursors[s] = (struct gw_call_cursor){.next = source->calls, .end = source->calls + source->calls_count};
         if (source->calls_count) {
-            read_place(merge, &merge->cursors[s]);
+            gw_builder_record(builder, *source->calls, &merge->cursors[s].call);
             merge->heap[merge->heap_count++] = s;
         }
     }
@@ -313,17 +322,18 @@ int gw_call_merge_init(struct gw_call_merge *ret_merge, const struct gw_builder 
     return 0;
 }
 
-bool gw_call_merge_next(struct gw_call_merge *merge, uint32_t *ret_reference)
+bool gw_call_merge_next(struct gw_call_merge *merge, uint32_t *ret_reference, struct gw_record *ret_call)
 {
     if (!merge->heap_count) {
         return false;
     }
     struct gw_call_cursor *cursor = &merge->cursors[merge->heap[0]];
     *ret_reference = *cursor->next++;
+    *ret_call = cursor->call;
     if (cursor->next == cursor->end) {
         merge->heap[0] = merge->heap[--merge->heap_count];
     } else {
-        read_place(merge, cursor);
+        gw_builder_record(merge->builder, *cursor->next, &cursor->call);
     }
     if (merge->heap_count > 1) {
         sift_down(merge, 0);

@@ -44,8 +44,7 @@ void gw_sources_clear(struct gw_builder *builder);
 
 struct gw_call_cursor {
     const uint32_t *next, *end;
-    uint64_t begin_ns; /* of the next call */
-    uint8_t depth;
+    struct gw_record call; /* the next one */
 };
 
 /* All calls in order of begin, outer ones first; among equals those of the source that was added first. */
@@ -60,8 +59,8 @@ struct gw_call_merge {
  * 0 or -ENOMEM. */
 int gw_call_merge_init(struct gw_call_merge *ret_merge, const struct gw_builder *builder);
 
-/* Stores the next call's reference; false after the last. */
-bool gw_call_merge_next(struct gw_call_merge *merge, uint32_t *ret_reference);
+/* Stores the next call and its reference; false after the last. */
+bool gw_call_merge_next(struct gw_call_merge *merge, uint32_t *ret_reference, struct gw_record *ret_call);
 
 void gw_call_merge_clear(struct gw_call_merge *merge);
 

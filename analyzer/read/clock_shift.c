@@ -1,7 +1,7 @@
 #include "analyzer/read/clock_shift.h"
 
 /* Words that hold times, beside the slots that every record has; -1: none. */
-static int time_word(uint8_t type)
+static int time_word(uint32_t type)
 {
     switch ((enum gw_record_type)type) {
     case GW_RECORD_thread_gap:
@@ -26,35 +26,32 @@ uint64_t gw_clock_shifted(const struct gw_clock_shift *shift, uint64_t t_ns)
     return (uint64_t)((int64_t)t_ns + shift->offset_ns + (int64_t)drift_ns);
 }
 
-static void shift_block(struct gw_record_block *block, const struct gw_clock_shift *shift)
+static void shift_record(void *user, struct gw_record *record)
 {
-    for (uint32_t i = 0; i < block->count; i++) {
-        struct gw_record *record = &block->records[i];
-        const int word = time_word(record->type);
-        record->time_ns = gw_clock_shifted(shift, record->time_ns);
-        record->begin_ns = gw_clock_shifted(shift, record->begin_ns);
-        if (word >= 0) {
-            uint64_t *time = &block->words[record->words + (uint32_t)word];
-            *time = gw_clock_shifted(shift, *time);
-        }
+    const struct gw_clock_shift *shift = user;
+    const int word = time_word(record->type);
+    record->time_ns = gw_clock_shifted(shift, record->time_ns);
+    record->begin_ns = gw_clock_shifted(shift, record->begin_ns);
+    if (word >= 0) {
+        record->words[word] = gw_clock_shifted(shift, record->words[word]);
     }
 }
 
-void gw_records_shift(struct gw_records *records, const struct gw_clock_shift *shift)
+int gw_records_shift(struct gw_records *records, const struct gw_clock_shift *shift)
 {
     for (size_t s = 0; s < records->stream_count; s++) {
         struct gw_record_stream *stream = &records->streams[s];
-        for (size_t b = 0; b < stream->block_count; b++) {
-            shift_block(stream->blocks[b], shift);
+        const int status = gw_record_stream_rewrite(stream, shift_record, (void *)shift);
+        if (status) {
+            return status;
         }
         for (size_t i = 0; i < stream->loss_count; i++) {
             stream->losses[i].begin_ns = gw_clock_shifted(shift, stream->losses[i].begin_ns);
             stream->losses[i].end_ns = gw_clock_shifted(shift, stream->losses[i].end_ns);
         }
-        stream->first_ns = gw_clock_shifted(shift, stream->first_ns);
-        stream->last_ns = gw_clock_shifted(shift, stream->last_ns);
     }
     records->realtime_offset_ns -= records->realtime_offset_ns ? shift->offset_ns : 0;
+    return 0;
 }
 
 void gw_run_file_shift(struct gw_run_file *run, const struct gw_clock_shift *shift)

@@ -10,9 +10,9 @@
 uint64_t gw_clock_shifted(const struct gw_clock_shift *shift, uint64_t t_ns);
 
 /* Shifts every time of the records, or of the run file: its begin and end, its windows, and what leads to
- * CLOCK_REALTIME.
+ * CLOCK_REALTIME. The first returns 0, -ENOMEM or -EFBIG.
  */
-void gw_records_shift(struct gw_records *records, const struct gw_clock_shift *shift);
+int gw_records_shift(struct gw_records *records, const struct gw_clock_shift *shift);
 void gw_run_file_shift(struct gw_run_file *run, const struct gw_clock_shift *shift);
 
 #endif

@@ -74,6 +74,7 @@ static int run_task(void *user, size_t index)
     if (!status) {
         pthread_mutex_unlock(&pool->lock);
         status = gw_stream_graph_run(graph, &skipped, &offset, &error);
+        gw_record_stream_close(task->stream);
         pthread_mutex_lock(&pool->lock);
         gw_stream_graph_destroy(graph);
     }

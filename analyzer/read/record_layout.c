@@ -30,13 +30,12 @@ const uint32_t gw_record_texts_of[GW_RECORD_COUNT] = {
 #undef GW_EVENT_END
 };
 
-int gw_record_copy(const struct gw_record_stream *from, const struct gw_record_block *block,
-                   const struct gw_record *record, struct gw_record_stream *to)
+int gw_record_copy(const struct gw_record_stream *from, const struct gw_record *record, struct gw_record_stream *to)
 {
     const uint32_t count = gw_record_words_of[record->type];
     uint64_t words[GW_RECORD_WORDS_MAX];
     int status = 0;
-    memcpy(words, gw_record_words(block, record), count * sizeof(*words));
+    memcpy(words, record->words, count * sizeof(*words));
     for (uint32_t w = 0; w < count && !status; w++) {
         const char *text = gw_record_texts_of[record->type] & 1u << w ? from->texts + words[w] : NULL;
         status = text ? gw_record_stream_add_text(to, text, strlen(text), &words[w]) : 0;

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/read/record_block.h"
+#include "analyzer/read/record_layout.h"
+
 static int grow(void **array, size_t *capacity, size_t needed, size_t item_bytes)
 {
     if (needed <= *capacity) {
@@ -31,59 +34,76 @@ static int add_block(struct gw_record_stream *stream)
     if (status) {
         return status;
     }
-    struct gw_record_block *block = malloc(sizeof(*block));
+    struct gw_record_block *block = gw_record_block_create(&stream->packer);
     if (!block) {
         return -ENOMEM;
     }
-    block->count = 0;
-    block->word_count = 0;
     stream->blocks[stream->block_count++] = block;
     return 0;
-}
-
-int gw_record_stream_begin(struct gw_record_stream *stream, struct gw_record **ret_record, uint64_t **ret_words)
-{
-    struct gw_record_block *block = stream->block_count ? stream->blocks[stream->block_count - 1] : NULL;
-    if (!block || block->count == GW_BLOCK_RECORDS || block->word_count + GW_RECORD_WORDS_MAX > GW_BLOCK_WORDS) {
-        int status = add_block(stream);
-        if (status) {
-            return status;
-        }
-        block = stream->blocks[stream->block_count - 1];
-    }
-    *ret_record = &block->records[block->count];
-    *ret_words = &block->words[block->word_count];
-    return 0;
-}
-
-void gw_record_stream_end(struct gw_record_stream *stream, struct gw_record *record, uint32_t word_count)
-{
-    struct gw_record_block *block = stream->blocks[stream->block_count - 1];
-    if (stream->block_count == 1 && block->count == 0) {
-        stream->first_ns = record->time_ns;
-    }
-    record->words = block->word_count & 0xffffffu;
-    block->count++;
-    block->word_count += word_count;
-    stream->counts[record->type]++;
-    stream->last_ns = record->time_ns;
 }
 
 int gw_record_stream_append(struct gw_record_stream *stream, const struct gw_record *record, const uint64_t *words,
                             uint32_t word_count)
 {
-    struct gw_record *slot = NULL;
-    uint64_t *slot_words = NULL;
-    int status = gw_record_stream_begin(stream, &slot, &slot_words);
+    int status = -ENOSPC;
+    if (stream->packer) {
+        status =
+            gw_record_block_append(stream->blocks[stream->block_count - 1], stream->packer, record, words, word_count);
+    }
+    if (status == -ENOSPC) {
+        status = add_block(stream);
+        status = status ? status
+                        : gw_record_block_append(stream->blocks[stream->block_count - 1], stream->packer, record, words,
+                                                 word_count);
+    }
     if (status) {
         return status;
     }
-    *slot = *record;
-    for (uint32_t i = 0; i < word_count; i++) {
-        slot_words[i] = words[i];
+    if (stream->block_count == 1 && stream->blocks[0]->count == 1) {
+        stream->first_ns = record->time_ns;
     }
-    gw_record_stream_end(stream, slot, word_count);
+    stream->counts[record->type]++;
+    stream->last_ns = record->time_ns;
     return 0;
+}
+
+void gw_record_stream_close(struct gw_record_stream *stream)
+{
+    if (stream->packer) {
+        struct gw_record_block **last = &stream->blocks[stream->block_count - 1];
+        *last = gw_record_block_trim(*last);
+        free(stream->packer);
+        stream->packer = NULL;
+    }
+}
+
+int gw_record_stream_rewrite(struct gw_record_stream *stream, void (*change)(void *user, struct gw_record *record),
+                             void *user)
+{
+    struct gw_record_stream anew = {.first_ns = stream->first_ns, .last_ns = stream->last_ns};
+    int status = 0;
+    for (size_t b = 0; b < stream->block_count && !status; b++) {
+        struct gw_record record;
+        for (uint32_t i = 0, place = 0; i < stream->blocks[b]->count && !status; i++) {
+            place = gw_record_get(stream->blocks[b], place, &record);
+            change(user, &record);
+            status = gw_record_stream_append(&anew, &record, record.words, gw_record_words_of[record.type]);
+        }
+    }
+    gw_record_stream_close(&anew);
+    if (!status) {
+        const struct gw_record_stream before = *stream;
+        stream->blocks = anew.blocks;
+        stream->block_count = anew.block_count;
+        stream->block_capacity = anew.block_capacity;
+        stream->packer = NULL;
+        stream->first_ns = anew.first_ns;
+        stream->last_ns = anew.last_ns;
+        anew = (struct gw_record_stream){
+            .blocks = before.blocks, .block_count = before.block_count, .packer = before.packer};
+    }
+    gw_record_stream_clear(&anew);
+    return status;
 }
 
 int gw_record_stream_add_text(struct gw_record_stream *stream, const char *text, size_t bytes, uint64_t *ret_offset)
@@ -133,8 +153,9 @@ int gw_record_stream_add_let_go(struct gw_record_stream *stream, uint64_t end_ns
 void gw_record_stream_clear(struct gw_record_stream *stream)
 {
     for (size_t i = 0; i < stream->block_count; i++) {
-        free(stream->blocks[i]);
+        gw_record_block_destroy(stream->blocks[i]);
     }
+    free(stream->packer);
     free(stream->blocks);
     free(stream->texts);
     free(stream->losses);

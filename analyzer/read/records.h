@@ -2,8 +2,8 @@
  * Records: the events of a trace as flat arrays, one list of blocks for each stream file, in time order within a
  * stream.
  *
- * Memory: 40 bytes an event plus 8 for each field beyond the leading four; strings once, with their NUL. A block is
- * freed when the model has all it tells (model/sources.h), and a stream is refused beyond GW_BLOCKS_MAX blocks.
+ * Memory: 11 to 20 bytes an event in most traces (record_block.h); strings once, with their NUL. A block is freed when
+ * the model has all it tells (model/sources.h), and a stream is refused beyond GW_BLOCKS_MAX blocks.
  */
 #ifndef GW_ANALYZER_READ_RECORDS_H
 #define GW_ANALYZER_READ_RECORDS_H
@@ -45,25 +45,35 @@ enum gw_record_type {
 #undef GW_TEXT
 #undef GW_EVENT_END
 
-#define GW_BLOCK_RECORDS 65536u
-#define GW_BLOCK_WORDS (GW_BLOCK_RECORDS * 4u)
 #define GW_RECORD_WORDS_MAX 8u
 #define GW_BLOCKS_MAX 65536u
 
+/* A record as it is read out of its block. */
 struct gw_record {
     uint64_t time_ns;  /* the event's own time */
     uint64_t begin_ns; /* slots filled as events.def says, 0 otherwise */
     uint64_t call;
     uint64_t site;
     int32_t result;
-    uint32_t type : 8;   /* enum gw_record_type */
-    uint32_t words : 24; /* index of its first word in the block */
+    uint32_t type;                       /* enum gw_record_type */
+    uint64_t words[GW_RECORD_WORDS_MAX]; /* as many as its type has, see record_layout.h */
 };
 
+/* Where a call comes from, as many records of a block say it. */
+struct gw_record_head {
+    uint64_t site, thread; /* thread: call id with sequence number 0 */
+};
+
+/* Packed records. Only record_block.c looks into data. */
 struct gw_record_block {
-    uint32_t count, word_count;
-    struct gw_record records[GW_BLOCK_RECORDS];
-    uint64_t words[GW_BLOCK_WORDS];
+    uint32_t count, word_count; /* of records, of their words */
+    uint32_t bytes;             /* of data that are used */
+    uint32_t head_count, value_count;
+    uint64_t first_ns, last_ns; /* times of the first and the last record */
+    uint64_t first_sequence;
+    struct gw_record_head *heads;
+    uint64_t *values;
+    uint8_t data[];
 };
 
 /* Events are missing in [begin, end) of one stream; count 0 when it is not known how many. */
@@ -76,7 +86,8 @@ struct gw_record_loss {
 struct gw_record_stream {
     struct gw_record_block **blocks; /* NULL for one that is not needed any more */
     size_t block_count, block_capacity;
-    char *texts; /* every string of the stream, NUL-terminated, one after the other */
+    struct gw_record_packer *packer; /* of the last block, NULL when that is full */
+    char *texts;                     /* every string of the stream, NUL-terminated, one after the other */
     size_t text_bytes, text_capacity;
     struct gw_record_loss *losses;
     size_t loss_count, loss_capacity;
@@ -92,20 +103,21 @@ struct gw_records {
     int64_t realtime_offset_ns; /* CLOCK_REALTIME − CLOCK_MONOTONIC of the trace's clock, 0 without a trace */
 };
 
-/* Words of a record. */
-static inline const uint64_t *gw_record_words(const struct gw_record_block *block, const struct gw_record *record)
-{
-    return block->words + record->words;
-}
+/* Reads the record at a place of the block, 0 for the first; returns the place of the next one. */
+uint32_t gw_record_get(const struct gw_record_block *block, uint32_t place, struct gw_record *ret_record);
 
-/* Appends a record with word_count words to the stream. Returns 0, -ENOMEM, or -EFBIG beyond GW_BLOCKS_MAX. */
+/* Appends a record with word_count words (those that its type has beyond are 0) to the stream. Returns 0, -ENOMEM, or
+ * -EFBIG beyond GW_BLOCKS_MAX. */
 int gw_record_stream_append(struct gw_record_stream *stream, const struct gw_record *record, const uint64_t *words,
                             uint32_t word_count);
 
-/* The same in two parts, for a record that is made where it will stay: room for one with at most GW_RECORD_WORDS_MAX
- * words, whose first one is *ret_words; then, when it has been filled but for its words, the end of it. */
-int gw_record_stream_begin(struct gw_record_stream *stream, struct gw_record **ret_record, uint64_t **ret_words);
-void gw_record_stream_end(struct gw_record_stream *stream, struct gw_record *record, uint32_t word_count);
+/* Changes each record of the stream in turn, all but its type. Returns 0, or -ENOMEM or -EFBIG with the stream as it
+ * was. */
+int gw_record_stream_rewrite(struct gw_record_stream *stream, void (*change)(void *user, struct gw_record *record),
+                             void *user);
+
+/* Gives back what is only needed to append: for a stream that is complete. Appending goes on with another block. */
+void gw_record_stream_close(struct gw_record_stream *stream);
 
 /* Stores a string and its offset in *ret_offset. Returns 0 or -ENOMEM. */
 int gw_record_stream_add_text(struct gw_record_stream *stream, const char *text, size_t bytes, uint64_t *ret_offset);

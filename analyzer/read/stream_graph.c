@@ -160,7 +160,7 @@ end:
 }
 
 static int store_fields(struct gw_stream_graph *self, const struct gw_event_layout *layout, const bt_field *payload,
-                        struct gw_record *record, uint64_t *words, uint32_t *ret_word_count)
+                        struct gw_record *record, uint32_t *ret_word_count)
 {
     uint32_t word_count = 0;
     for (uint8_t i = 0; i < layout->field_count; i++) {
@@ -171,7 +171,7 @@ static int store_fields(struct gw_stream_graph *self, const struct gw_event_layo
         }
         if (entry->slot == GW_SLOT_TEXT) {
             int status = gw_record_stream_add_text(self->stream, bt_field_string_get_value(field),
-                                                   bt_field_string_get_length(field), &words[word_count++]);
+                                                   bt_field_string_get_length(field), &record->words[word_count++]);
             if (status) {
                 return status;
             }
@@ -194,7 +194,7 @@ static int store_fields(struct gw_stream_graph *self, const struct gw_event_layo
             break;
         case GW_SLOT_WORD:
         case GW_SLOT_TEXT:
-            words[word_count++] = value;
+            record->words[word_count++] = value;
             break;
         }
     }
@@ -221,21 +221,16 @@ static int take_event(struct gw_stream_graph *self, const bt_message *message)
         self->skipped++;
         return 0;
     }
-    struct gw_record *record = NULL;
-    uint64_t *words = NULL;
+    struct gw_record record;
     uint32_t word_count = 0;
-    status = gw_record_stream_begin(self->stream, &record, &words);
-    if (status) {
-        return status;
-    }
-    *record = (struct gw_record){.time_ns = self->last_ns, .type = layout->type};
+    record.time_ns = self->last_ns;
+    record.type = layout->type;
+    record.begin_ns = record.call = record.site = 0;
+    record.result = 0;
     if (layout->field_count) {
-        status = store_fields(self, layout, bt_event_borrow_payload_field_const(event), record, words, &word_count);
+        status = store_fields(self, layout, bt_event_borrow_payload_field_const(event), &record, &word_count);
     }
-    if (!status) {
-        gw_record_stream_end(self->stream, record, word_count);
-    }
-    return status;
+    return status ? status : gw_record_stream_append(self->stream, &record, record.words, word_count);
 }
 
 static int take_discarded_events(struct gw_stream_graph *self, const bt_message *message)

@@ -56,9 +56,10 @@ static struct layout read_layout(const char *class)
 static void encode_block(const struct gw_record_block *from, const struct layout *layouts, Gw__Summary__Block *to)
 {
     uint64_t time_ns = 0, call = 0;
-    for (uint32_t i = 0; i < from->count; i++) {
-        const struct gw_record *record = &from->records[i];
-        const uint64_t *words = gw_record_words(from, record);
+    struct gw_record unpacked;
+    const struct gw_record *record = &unpacked;
+    for (uint32_t i = 0, at = 0; i < from->count; i++) {
+        at = gw_record_get(from, at, &unpacked);
         to->types.data[i] = (uint8_t)record->type;
         to->times[i] = (int64_t)(record->time_ns - time_ns);
         to->begins[i] = (int64_t)(record->time_ns - record->begin_ns);
@@ -66,7 +67,7 @@ static void encode_block(const struct gw_record_block *from, const struct layout
         to->sites[i] = record->site;
         to->results[i] = record->result;
         for (uint32_t w = 0; w < layouts[record->type].words; w++) {
-            to->words[to->n_words++] = words[w];
+            to->words[to->n_words++] = record->words[w];
         }
         time_ns = record->time_ns;
         call = record->call;
@@ -404,6 +405,7 @@ static int decode_stream(const Gw__Summary__Stream *from, const struct layout *l
     for (size_t i = 0; i < from->n_blocks && !status; i++) {
         status = decode_block(from->blocks[i], layouts, class_count, records, stream);
     }
+    gw_record_stream_close(stream);
     return status;
 }
 

@@ -38,30 +38,39 @@ static uint64_t text(struct gw_record_stream *stream, const char *words)
     return offset;
 }
 
+/* What a rank's records say of it. */
+struct identity {
+    struct gw_record_stream *stream;
+    unsigned rank, ranks;
+    char environment[96], host[32], uuid[48];
+};
+
+static void rename_record(void *user, struct gw_record *record)
+{
+    const struct identity *identity = user;
+    uint64_t *words = record->words;
+    if (record->type == GW_RECORD_communicator) {
+        words[GW_ARG_communicator_where] = identity->rank | (uint64_t)identity->ranks << 32;
+    } else if (record->type == GW_RECORD_process) {
+        words[GW_ARG_process_environment] = text(identity->stream, identity->environment);
+        words[GW_ARG_process_host] = text(identity->stream, identity->host);
+    } else if (record->type == GW_RECORD_device) {
+        words[GW_ARG_device_uuid] = text(identity->stream, identity->uuid);
+    }
+}
+
 /* Eight ranks a host, each with a device of its own. The records name their process, device and communicators by what
  * the rank is. */
 static void renumber(struct gw_records *records, unsigned rank, unsigned ranks)
 {
-    char environment[96], host[32], uuid[48];
-    snprintf(host, sizeof(host), "host%u", rank / 8);
-    snprintf(uuid, sizeof(uuid), "GPU-%08x-0000-0000-0000-000000000000", rank);
-    snprintf(environment, sizeof(environment), "RANK=%u\nLOCAL_RANK=0\nWORLD_SIZE=%u\n", rank, ranks);
+    struct identity identity = {.rank = rank, .ranks = ranks};
+    snprintf(identity.host, sizeof(identity.host), "host%u", rank / 8);
+    snprintf(identity.uuid, sizeof(identity.uuid), "GPU-%08x-0000-0000-0000-000000000000", rank);
+    snprintf(identity.environment, sizeof(identity.environment), "RANK=%u\nLOCAL_RANK=0\nWORLD_SIZE=%u\n", rank, ranks);
     for (size_t s = 0; s < records->stream_count; s++) {
-        struct gw_record_stream *stream = &records->streams[s];
-        for (size_t b = 0; b < stream->block_count; b++) {
-            struct gw_record_block *block = stream->blocks[b];
-            for (uint32_t i = 0; i < block->count; i++) {
-                uint64_t *words = block->words + block->records[i].words;
-                if (block->records[i].type == GW_RECORD_communicator) {
-                    words[GW_ARG_communicator_where] = rank | (uint64_t)ranks << 32;
-                } else if (block->records[i].type == GW_RECORD_process) {
-                    words[GW_ARG_process_environment] = text(stream, environment);
-                    words[GW_ARG_process_host] = text(stream, host);
-                } else if (block->records[i].type == GW_RECORD_device) {
-                    words[GW_ARG_device_uuid] = text(stream, uuid);
-                }
-            }
-        }
+        identity.stream = &records->streams[s];
+        if (gw_record_stream_rewrite(identity.stream, rename_record, &identity))
+            die("no memory");
     }
 }
 

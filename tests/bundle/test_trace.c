@@ -103,20 +103,27 @@ static void every_field_comes_back(void **state)
     (void)state;
     assert_int_equal(discarded, 0);
     assert_int_equal(stream->loss_count, 0);
+    uint32_t our_place = 0;
+    size_t our_block = 0, our_count = 0;
     for (size_t b = 0; b < stream->block_count; b++) {
-        for (uint32_t i = 0; i < stream->blocks[b]->count; i++, count++) {
-            const struct gw_record_block *ours = records->streams[0].blocks[count / GW_BLOCK_RECORDS];
-            const struct gw_record *a = &ours->records[count % GW_BLOCK_RECORDS], *z = &stream->blocks[b]->records[i];
-            uint32_t words = a->type == GW_RECORD_launch ? GW_ARGS_launch : GW_ARGS_gpu_op;
-            assert_int_equal(a->type, z->type);
-            assert_int_equal(a->time_ns, z->time_ns);
-            assert_int_equal(a->begin_ns, z->begin_ns);
-            assert_int_equal(a->call, z->call);
-            if (a->type == GW_RECORD_launch) {
-                assert_int_equal(a->site, z->site);
-                assert_int_equal(a->result, z->result);
+        for (uint32_t i = 0, place = 0; i < stream->blocks[b]->count; i++, count++, our_count++) {
+            struct gw_record a, z;
+            if (our_count == records->streams[0].blocks[our_block]->count) {
+                our_block++;
+                our_count = our_place = 0;
             }
-            assert_memory_equal(gw_record_words(ours, a), gw_record_words(stream->blocks[b], z), words * 8);
+            our_place = gw_record_get(records->streams[0].blocks[our_block], our_place, &a);
+            place = gw_record_get(stream->blocks[b], place, &z);
+            uint32_t words = a.type == GW_RECORD_launch ? GW_ARGS_launch : GW_ARGS_gpu_op;
+            assert_int_equal(a.type, z.type);
+            assert_int_equal(a.time_ns, z.time_ns);
+            assert_int_equal(a.begin_ns, z.begin_ns);
+            assert_int_equal(a.call, z.call);
+            if (a.type == GW_RECORD_launch) {
+                assert_int_equal(a.site, z.site);
+                assert_int_equal(a.result, z.result);
+            }
+            assert_memory_equal(a.words, z.words, words * 8);
         }
     }
     assert_int_equal(count, 2 * calls);
@@ -130,14 +137,16 @@ static void texts_lose_what_is_private(void **state)
     uint64_t discarded = 1;
     struct gw_records *found = write_and_read(records, &whole, &discarded);
     const struct gw_record_stream *stream = stream_of(found, GW_RECORD_process);
-    const uint64_t *words = gw_record_words(stream->blocks[0], &stream->blocks[0]->records[0]);
+    struct gw_record record;
+    const uint64_t *words = record.words;
+    uint32_t next = gw_record_get(stream->blocks[0], 0, &record);
     (void)state;
     assert_int_equal(words[GW_ARG_process_pid], 17);
     assert_string_equal(stream->texts + words[GW_ARG_process_exe], "{dir1}/train");
     assert_string_equal(stream->texts + words[GW_ARG_process_command], "{arguments}");
     assert_string_equal(stream->texts + words[GW_ARG_process_host], "{host1}");
     assert_string_equal(stream->texts + words[GW_ARG_process_environment], "RANK=3\nKEY={value1}\n");
-    words = gw_record_words(stream->blocks[0], &stream->blocks[0]->records[1]);
+    gw_record_get(stream->blocks[0], next, &record);
     assert_string_equal(stream->texts + words[GW_ARG_nvtx_text], "reads {dir2}/batch.bin");
     gw_records_destroy(found);
     gw_records_destroy(records);
@@ -149,10 +158,12 @@ static void names_are_hashed(void **state)
     uint64_t discarded = 1;
     struct gw_records *found = write_and_read_as(records, &whole, true, &discarded);
     const struct gw_record_stream *stream = stream_of(found, GW_RECORD_process);
-    const uint64_t *words = gw_record_words(stream->blocks[0], &stream->blocks[0]->records[0]);
+    struct gw_record record;
+    const uint64_t *words = record.words;
+    uint32_t next = gw_record_get(stream->blocks[0], 0, &record);
     (void)state;
     assert_null(strstr(stream->texts + words[GW_ARG_process_exe], "train"));
-    words = gw_record_words(stream->blocks[0], &stream->blocks[0]->records[1]);
+    gw_record_get(stream->blocks[0], next, &record);
     assert_memory_equal(stream->texts + words[GW_ARG_nvtx_text], "name_", 5);
     gw_records_destroy(found);
     gw_records_destroy(records);

@@ -14,21 +14,23 @@
 /* A place in the records of several streams that follow each other. */
 struct cursor {
     const struct gw_record_stream *streams;
-    size_t stream_count, stream, block, at;
+    size_t stream_count, stream, block;
+    uint32_t at, place;
 };
 
-static const struct gw_record *next(struct cursor *cursor, const struct gw_record_block **ret_block)
+static bool next(struct cursor *cursor, struct gw_record *ret_record)
 {
     for (; cursor->stream < cursor->stream_count; cursor->stream++, cursor->block = 0) {
         const struct gw_record_stream *stream = &cursor->streams[cursor->stream];
-        for (; cursor->block < stream->block_count; cursor->block++, cursor->at = 0) {
-            *ret_block = stream->blocks[cursor->block];
-            if (cursor->at < (*ret_block)->count) {
-                return &(*ret_block)->records[cursor->at++];
+        for (; cursor->block < stream->block_count; cursor->block++, cursor->at = cursor->place = 0) {
+            if (cursor->at < stream->blocks[cursor->block]->count) {
+                cursor->place = gw_record_get(stream->blocks[cursor->block], cursor->place, ret_record);
+                cursor->at++;
+                return true;
             }
         }
     }
-    return NULL;
+    return false;
 }
 
 static bool is_same(const struct gw_record *a, const struct gw_record *b)
@@ -40,10 +42,10 @@ static bool is_same(const struct gw_record *a, const struct gw_record *b)
 static bool same_records(const struct gw_record_stream *whole, const struct gw_record_stream *parts, size_t count)
 {
     struct cursor a = {.streams = whole, .stream_count = 1}, b = {.streams = parts, .stream_count = count};
-    const struct gw_record_block *block = NULL;
+    struct gw_record of_whole, of_parts;
     for (size_t n = 0;; n++) {
-        const struct gw_record *first = next(&a, &block), *second = next(&b, &block);
-        if (!first || !second || !is_same(first, second)) {
+        const bool first = next(&a, &of_whole), second = next(&b, &of_parts);
+        if (!first || !second || !is_same(&of_whole, &of_parts)) {
             if (first || second) {
                 printf("event %zu differs\n", n);
             }

@@ -1,5 +1,5 @@
 # Tests of analyzer/model, analyzer/read and the CSV export.
-foreach(name causality clocks model perturbation recordings scratch unrecorded steps steps_phases steps_random kernel_name csv)
+foreach(name causality clocks model perturbation recordings records scratch unrecorded steps steps_phases steps_random kernel_name csv)
   add_executable(test_${name} test_${name}.c)
   target_link_libraries(test_${name} PRIVATE gw_model PkgConfig::CMOCKA)
   add_test(NAME unit.${name} COMMAND test_${name})

@@ -29,8 +29,11 @@ static void one_stream_is_the_same_model(void **state)
     assert_int_equal(whole.records.stream_count, 1);
     for (uint32_t b = 0; b < whole.streams[0].block_count; b++) {
         const struct gw_record_block *block = whole.streams[0].blocks[b];
-        for (uint32_t i = 1; i < block->count; i++) {
-            assert_true(block->records[i - 1].time_ns <= block->records[i].time_ns);
+        struct gw_record record;
+        uint64_t before_ns = 0;
+        for (uint32_t i = 0, place = 0; i < block->count; i++, before_ns = record.time_ns) {
+            place = gw_record_get(block, place, &record);
+            assert_true(before_ns <= record.time_ns);
         }
     }
     const struct gw_model *a = build(&apart), *b = build(&whole);
