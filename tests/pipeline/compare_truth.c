@@ -267,20 +267,16 @@ static void compare_times(struct comparison *self, const struct op_row *want, co
     }
 }
 
-/* The truth's row of a traced operation: the first that is like it and was submitted within its call; where calls of
- * several threads on one stream overlap and are alike, the one whose times are nearest. NULL: none. */
+/* The truth's row of a traced operation: the first that is like it and was submitted within its call. The calls of
+ * several threads on one stream may overlap, so it need not be the next. NULL: none. */
 static struct op_row *choose(struct op_row *wanted, size_t count, const struct op_row *have)
 {
-    struct op_row *best = NULL;
     for (size_t i = 0; i < count && wanted[i].submit_ns <= have->call_end_ns; i++) {
-        if (wanted[i].submit_ns < have->submit_ns || !same_work(&wanted[i], have)) {
-            continue;
-        }
-        if (!best || (have->timed && distance(wanted[i].end_ns, have->end_ns) < distance(best->end_ns, have->end_ns))) {
-            best = &wanted[i];
+        if (wanted[i].submit_ns >= have->submit_ns && same_work(&wanted[i], have)) {
+            return &wanted[i];
         }
     }
-    return best;
+    return NULL;
 }
 
 /* Moves the row to the place of those that are matched; the order of the others stays. */
