@@ -1,11 +1,11 @@
 // Descriptors that the program closes, or puts others in the place of. The tracer's would be written to after their
 // numbers were given to files of the program's.
+#include "shim/api/open_files.h"
 #include "shim/entry/shim.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -35,35 +35,27 @@ GW_EXPORT int close(int fd)
     return sink->close ? sink->close(fd, bare_close) : bare_close(fd);
 }
 
+struct closing {
+    unsigned first, last;
+};
+
+static void close_within(int fd, void *data)
+{
+    const struct closing *range = data;
+
+    if ((unsigned)fd >= range->first && (unsigned)fd <= range->last)
+        close(fd);
+}
+
 // Closes one by one what is open from first to last. Returns whether it could.
 static bool close_each(unsigned first, unsigned last)
 {
-    char entries[1024] __attribute__((aligned(8)));
-    int saved_errno = errno,
-        folder = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    long got;
+    struct closing range = {first, last};
+    int saved_errno = errno;
+    bool all = gw_each_open_file(close_within, &range);
 
-    if (folder < 0)
-        return false;
-    while ((got = syscall(SYS_getdents64, folder, entries, sizeof(entries))) > 0)
-        for (long at = 0; at < got;) {
-            const struct {
-                uint64_t inode, offset;
-                uint16_t length;
-                uint8_t type;
-                char name[];
-            } *entry = (const void *)(entries + at);
-            unsigned fd = 0;
-
-            for (const char *c = entry->name; *c >= '0' && *c <= '9'; c++)
-                fd = fd * 10 + (unsigned)(*c - '0');
-            if (entry->name[0] != '.' && fd >= first && fd <= last && fd != (unsigned)folder)
-                close((int)fd);
-            at += entry->length;
-        }
-    syscall(SYS_close, folder);
     errno = saved_errno;
-    return got == 0;
+    return all;
 }
 
 GW_EXPORT int close_range(unsigned first, unsigned last, int flags);

@@ -7,12 +7,12 @@
  * descriptor in the place, before LTTng can get the same number again; and of sockets, which it keeps until it connects
  * anew, the moment to know that it is done with the number.
  */
+#include "shim/api/open_files.h"
 #include "shim/tracer/tracer.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -109,27 +109,11 @@ static bool is_socket(int fd)
     return fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode);
 }
 
-static void shut_down_sockets(void)
+static void shut_down_socket(int fd, void *unused)
 {
-    char entries[1024] __attribute__((aligned(8)));
-    int folder = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    long got;
-
-    while (folder >= 0 && (got = syscall(SYS_getdents64, folder, entries, sizeof(entries))) > 0)
-        for (long at = 0; at < got;) {
-            const struct {
-                uint64_t inode, offset;
-                uint16_t length;
-                uint8_t type;
-                char name[];
-            } *entry = (const void *)(entries + at);
-            int fd = atoi(entry->name);
-
-            if (entry->name[0] != '.' && gw_descriptor_is_lttngs(fd) && !gw_descriptor_is_taken(fd) && is_socket(fd))
-                shutdown(fd, SHUT_RDWR);
-            at += entry->length;
-        }
-    syscall(SYS_close, folder);
+    (void)unused;
+    if (gw_descriptor_is_lttngs(fd) && !gw_descriptor_is_taken(fd) && is_socket(fd))
+        shutdown(fd, SHUT_RDWR);
 }
 
 // Returns whether LTTng has let go of it.
@@ -146,7 +130,7 @@ static bool make_lttng_let_go(int old, int fd)
             return false;
         nanosleep(&moment, NULL);
     }
-    shut_down_sockets();
+    gw_each_open_file(shut_down_socket, NULL);
     bool let_go;
     while (!(let_go = !gw_descriptor_is_lttngs(fd)) &&
            gw_now_ns() - begin_ns < (socket ? SOCKET_WAIT_NS : LONGEST_WAIT_NS))

@@ -8,10 +8,10 @@
 #include <lttng/ust-fork.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "shim/api/open_files.h"
 #include "shim/timing/timing.h"
 #include "shim/tracer/steps.h"
 #include "shim/tracer/tracer.h"
@@ -41,31 +41,23 @@ static void after_in_parent(void)
     lttng_ust_after_fork_parent(&gw_tracer.host->thread()->fork_signals);
 }
 
+static void replace_by_nowhere(int fd, void *data)
+{
+    const int *nowhere = data;
+
+    if (fd != *nowhere && gw_descriptor_is_lttngs(fd) && !gw_descriptor_is_taken(fd))
+        syscall(SYS_dup3, *nowhere, fd, O_CLOEXEC);
+}
+
 // The child's copies of LTTng's descriptors would keep the session from seeing the parent end. Their numbers stay
 // taken, because LTTng closes them by number when the child is traced.
 static void let_go_of_descriptors(void)
 {
-    char entries[1024] __attribute__((aligned(8)));
     int nowhere = (int)syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR | O_CLOEXEC, 0);
-    int folder = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    long got;
 
-    while (nowhere >= 0 && folder >= 0 && (got = syscall(SYS_getdents64, folder, entries, sizeof(entries))) > 0)
-        for (long at = 0; at < got;) {
-            const struct {
-                uint64_t inode, offset;
-                uint16_t length;
-                uint8_t type;
-                char name[];
-            } *entry = (const void *)(entries + at);
-            int fd = atoi(entry->name);
-
-            if (entry->name[0] != '.' && fd != nowhere && fd != folder && gw_descriptor_is_lttngs(fd) &&
-                !gw_descriptor_is_taken(fd))
-                syscall(SYS_dup3, nowhere, fd, O_CLOEXEC);
-            at += entry->length;
-        }
-    syscall(SYS_close, folder);
+    if (nowhere < 0)
+        return;
+    gw_each_open_file(replace_by_nowhere, &nowhere);
     syscall(SYS_close, nowhere);
 }
 
