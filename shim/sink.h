@@ -95,6 +95,7 @@ struct gw_call {
 // What the shim offers to the tracer.
 struct gw_host {
     uint32_t version;
+    const char *functions_mark; // GW_FUNCTIONS_MARK of functions_mark.h
     // The real function of a row of functions.def, or NULL when no loaded library has it.
     void *(*real)(unsigned function);
     struct gw_thread *(*thread)(void);

@@ -136,6 +136,9 @@ static bool check_shim(const struct gw_paths *paths)
     close(output[0]);
     if (length != 0 || status != 0)
         return gw_doctor_say(GW_PROBLEM, "preload library", "%s cannot be loaded into a program", paths->shim);
+    if (!gw_paths_shim_fits(paths))
+        return gw_doctor_say(GW_PROBLEM, "preload library",
+                             "%s is of another build than gpuwitness: install both from one build", paths->shim);
     if (paths->tracer[0] == '\0')
         return gw_doctor_say(GW_PROBLEM, "preload library",
                              "libgpuwitness-tracer.so is missing beside it: install it again");

@@ -79,6 +79,12 @@ static int check_request(struct recording *recording)
                     "libgpuwitness-shim.so is missing beside gpuwitness: install or build it again");
         return GW_STATUS_CANNOT_RECORD;
     }
+    if (!gw_paths_shim_fits(&recording->paths)) {
+        gw_complain(recording->command,
+                    "%s is of another build than gpuwitness, functions would be misnamed: install both from one build",
+                    recording->paths.shim);
+        return GW_STATUS_CANNOT_RECORD;
+    }
     if (recording->options.simulated && recording->paths.simgpu[0] == '\0') {
         gw_complain(recording->command, "the simulated GPU's libraries are missing beside gpuwitness: build it again");
         return GW_STATUS_CANNOT_RECORD;

@@ -1,9 +1,14 @@
 #include "analyzer/session/paths.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "shim/api/functions_mark.h"
 
 /* Looks for `name` below `prefix` in each of `folders` (NULL at the end); leaves "" in ret_path when it is in none. */
 static void find_in(const char *prefix, const char *const *folders, const char *name, char ret_path[PATH_MAX])
@@ -51,4 +56,23 @@ int gw_paths_find(struct gw_paths *ret_paths)
         *slash = '\0';
     find_in(prefix, example_folders, "train_loop", ret_paths->example);
     return 0;
+}
+
+bool gw_paths_shim_fits(const struct gw_paths *paths)
+{
+    bool fits = false;
+    struct stat status;
+    void *bytes = MAP_FAILED;
+    int fd = open(paths->shim, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &status) != 0)
+        goto end;
+    bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    fits = bytes != MAP_FAILED &&
+           memmem(bytes, (size_t)status.st_size, GW_FUNCTIONS_MARK, sizeof(GW_FUNCTIONS_MARK)) != NULL;
+end:
+    if (bytes != MAP_FAILED)
+        munmap(bytes, (size_t)status.st_size);
+    if (fd >= 0)
+        close(fd);
+    return fits;
 }

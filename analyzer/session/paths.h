@@ -3,6 +3,7 @@
 #define GW_SESSION_PATHS_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 struct gw_paths {
     char shim[PATH_MAX];    /* libgpuwitness-shim.so; empty if it is not there */
@@ -20,5 +21,8 @@ struct gw_paths {
  * Returns 0, or -errno when /proc/self/exe cannot be read. Parts that do not exist become empty strings.
  */
 int gw_paths_find(struct gw_paths *ret_paths);
+
+/* Whether the preloaded library numbers functions as this program does, which writes their names down. */
+bool gw_paths_shim_fits(const struct gw_paths *paths);
 
 #endif

@@ -222,6 +222,24 @@ def fnv1a(text):
     return value
 
 
+MARK_HEAD = """/*
+ * A mark of the numbers that functions have in this build: FNV-1a over the symbols of functions.def, each followed by a
+ * line feed. It lies in the preloaded library, so that a recorder of another build is known. Made by generate.py; do not
+ * edit.
+ */
+#ifndef GW_SHIM_API_FUNCTIONS_MARK_H
+#define GW_SHIM_API_FUNCTIONS_MARK_H
+
+"""
+
+
+def mark(symbols):
+    value = 14695981039346656037
+    for byte in "".join(symbol + "\n" for symbol in symbols).encode():
+        value = (value ^ byte) * 1099511628211 % 2**64
+    return value
+
+
 def hash_table(keys, size):
     """Open addressing with linear probing; keys: [(text, id)]. 0xffff is an empty slot."""
     table = [0xFFFF] * size
@@ -342,6 +360,8 @@ def main():
         out.write("// clang-format on\n")
     with open(os.path.join(options.out, "signatures.h"), "w") as out:
         write_signatures(out, {row[8] for row in rows})
+    with open(os.path.join(options.out, "functions_mark.h"), "w") as out:
+        out.write(MARK_HEAD + f'#define GW_FUNCTIONS_MARK "gpuwitness functions {mark(row[5] for row in rows):016x}"\n\n#endif\n')
     with open(os.path.join(options.out, "function_hash.inc"), "w") as out:
         out.write("// Hash tables over functions.def: FNV-1a, linear probing, 0xffff empty. Made by generate.py; do not edit.\n"
                   "// clang-format off\n")

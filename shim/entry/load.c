@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "shim/api/functions_mark.h"
+
 #define TRACER_FILE "libgpuwitness-tracer.so"
 
 static const int always = 1, never = 0;
@@ -60,8 +62,11 @@ static struct gw_thread *this_thread(void)
     return &gw_thread;
 }
 
-static const struct gw_host host = {
-    .version = GW_SINK_VERSION, .real = gw_real, .thread = this_thread, .notes = &gw_notes};
+static const struct gw_host host = {.version = GW_SINK_VERSION,
+                                    .functions_mark = GW_FUNCTIONS_MARK, // the recorder looks for it in this library
+                                    .real = gw_real,
+                                    .thread = this_thread,
+                                    .notes = &gw_notes};
 
 static bool visit_for_path(const struct gw_elf *elf, void *data)
 {

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "shim/api/functions_mark.h"
 #include "shim/timing/timing.h"
 #include "shim/timing/window.h"
 #include "shim/tracer/driver.h"
@@ -443,7 +444,7 @@ const struct gw_sink *gw_tracer_start(const struct gw_host *host)
     const char *hash = getenv("GPUWITNESS_HASH");
     const char *timing = getenv("GPUWITNESS_GPU_TIMING");
 
-    if (host->version != GW_SINK_VERSION)
+    if (host->version != GW_SINK_VERSION || strcmp(host->functions_mark, GW_FUNCTIONS_MARK) != 0)
         return NULL;
     gw_forms_init();
     gw_tracer.host = host;

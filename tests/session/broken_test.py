@@ -54,6 +54,32 @@ class Space(Recorded):
         self.assertGreater(read.stdout.count("gpuwitness:tick"), 1000)
 
 
+class Installed(Recorded):
+    def test_library_of_another_build(self):
+        """It numbers functions otherwise than the recorder, which writes down their names."""
+        built, mixed = pathlib.Path(GPUWITNESS).parent.parent, self.base / "mixed"
+        for folder in ("bin", "lib"):
+            (mixed / folder).mkdir(parents=True)
+        shutil.copy(GPUWITNESS, mixed / "bin")
+        for part in (built / "lib").iterdir():
+            (mixed / "lib" / part.name).symlink_to(part)
+        library = mixed / "lib" / "libgpuwitness-shim.so"
+        code = library.read_bytes()
+        library.unlink()
+        mark = b"gpuwitness functions "
+        self.assertEqual(code.count(mark), 1)
+        at = code.index(mark) + len(mark)
+        library.write_bytes(code[:at] + bytes(reversed(code[at:at + 16])) + code[at + 16:])
+        library.chmod(0o755)
+        tool = str(mixed / "bin" / "gpuwitness")
+        done = subprocess.run([tool, "record", "-o", self.run_dir, "--", "true"], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (125, (
+            f"gpuwitness record: {library} is of another build than gpuwitness, functions would be misnamed: "
+            "install both from one build\n")))
+        self.assertFalse(self.run_dir.exists())
+        self.assertIn("of another build", subprocess.run([tool, "doctor"], capture_output=True, text=True).stdout)
+
+
 class Killed(Recorded):
     def kill_ticker(self, pids):
         for pid in pids:

@@ -1,5 +1,6 @@
 // The table of functions against itself and against the look-ups that a real CUDA 13 runtime was seen to make.
 #include "shim/api/functions.h"
+#include "shim/api/functions_mark.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,6 +24,21 @@ static void every_row_is_found_by_its_names(void **state)
         if (row->version)
             assert_int_equal(gw_function_lookup(row->base, row->version, row->stream_mode), id);
     }
+}
+
+static void the_mark_is_of_these_rows(void **state)
+{
+    uint64_t value = 14695981039346656037u;
+    char expected[64];
+
+    (void)state;
+    for (unsigned id = 0; id < GW_FUNCTION_COUNT; id++) {
+        for (const char *c = gw_function_name(id); *c; c++)
+            value = (value ^ (uint8_t)*c) * 1099511628211u;
+        value = (value ^ '\n') * 1099511628211u;
+    }
+    snprintf(expected, sizeof(expected), "gpuwitness functions %016llx", (unsigned long long)value);
+    assert_string_equal(GW_FUNCTIONS_MARK, expected);
 }
 
 static void unknown_names_are_not_found(void **state)
@@ -88,9 +104,8 @@ static void functions_of_cuda_11_pass(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_row_is_found_by_its_names),
-        cmocka_unit_test(unknown_names_are_not_found),
-        cmocka_unit_test(requests_of_the_runtime_get_their_version),
+        cmocka_unit_test(every_row_is_found_by_its_names), cmocka_unit_test(the_mark_is_of_these_rows),
+        cmocka_unit_test(unknown_names_are_not_found),     cmocka_unit_test(requests_of_the_runtime_get_their_version),
         cmocka_unit_test(functions_of_cuda_11_pass),
     };
 
