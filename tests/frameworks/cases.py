@@ -1,9 +1,10 @@
-"""Runs unmodified PyTorch and JAX programs on the simulated GPU, without and with recording, and checks that both print the
-same and what the report says. Called by tests/frameworks/run.
+"""Runs unmodified PyTorch, JAX and TensorFlow programs on the simulated GPU, without and with recording, and checks that both
+print the same and what the report says. Called by tests/frameworks/run.
 
   cases.py --build DIR --wheels DIR [--keep DIR] [CASE ...]
 """
 import argparse
+import csv
 import dataclasses
 import json
 import os
@@ -20,6 +21,8 @@ XLA_FLAGS = "--xla_gpu_autotune_level=0 --xla_gpu_enable_triton_gemm=false"
 # So slow a GPU limits the step, however busy the machine's processors are.
 SLOW_GPU = "flops_per_s 12e12\n"
 TWO_GPUS = "devices 2\n"
+# Where a framework does not look for a library of its own wheels.
+LIBRARIES = {"tensorflow": "nvidia/cusolver/lib"}
 
 
 @dataclasses.dataclass
@@ -33,6 +36,7 @@ class Case:
     absent: set = dataclasses.field(default_factory=set)
     seen: dict = dataclasses.field(default_factory=dict)  # how often a step a suspect is seen; what it costs is the machine's
     kinds: set = dataclasses.field(default_factory=set)  # of operations that must be there
+    kernels: set = dataclasses.field(default_factory=set)  # of whose names there must be one that contains each
     launcher: list = dataclasses.field(default_factory=list)
     has_gpu: bool = True  # False: it trains on the CPU, and all it prints must be the same
 
@@ -60,6 +64,10 @@ CASES = {
     "pytorch-ddp": Case("pytorch", HERE / "pytorch_ddp.py", config=TWO_GPUS + SLOW_GPU, kinds={"comm"}, launcher=TORCHRUN),
     "pytorch-ddp-no-sync": Case("pytorch", HERE / "pytorch_ddp.py", ["--no-sync"], config=TWO_GPUS + SLOW_GPU, kinds={"comm"},
                                 launcher=TORCHRUN, absent={"comm-redundant"}),
+    "pytorch-convolution": Case("pytorch", HERE / "pytorch_convolution.py", steps=30, kinds={"kernel", "h2d"},
+                                kernels={"_fprop_", "_dgrad_", "_wgrad_", "cudnn::bn_"}, absent={"recompile"}),
+    "pytorch-convolution-amp": Case("pytorch", HERE / "pytorch_convolution.py", ["--amp"], steps=30,
+                                    kernels={"_fprop_implicit_gemm_f16f16"}, absent={"recompile"}),
     "jax": train(kinds={"kernel", "h2d"}, absent={"recompile"}, seen={"host-sync": 0}),
     "jax-item": train("--item", kinds={"d2h"}, absent={"recompile"}, seen={"host-sync": 1}),
     "jax-donate": train("--donate", absent={"recompile"}),
@@ -70,6 +78,12 @@ CASES = {
     "jax-sharding": train("--sharding", config=TWO_GPUS, kinds={"p2p"}, absent={"idle-device"}),
     "jax-pmap": train("--pmap", config=TWO_GPUS, kinds={"p2p"}, absent={"idle-device"}),
     "jax-profiler": train("--profile", "PROFILE"),
+    "jax-convolution": Case("jax", HERE / "jax_convolution.py", steps=30, kernels={"_fprop_", "_dgrad_", "_wgrad_"},
+                            absent={"recompile"}, seen={"host-sync": 0}),
+    "tensorflow": Case("tensorflow", HERE / "tensorflow_train.py", steps=30, kernels={"_fprop_", "_dgrad_", "_wgrad_", "gemm"},
+                       absent={"recompile"}, seen={"host-sync": 0, "pageable-copy": 2}),
+    "tensorflow-item": Case("tensorflow", HERE / "tensorflow_train.py", ["--item"], steps=30, kinds={"d2h"},
+                            absent={"recompile"}, seen={"host-sync": 1, "pageable-copy": 2}),
     "bert-pytorch": Case("pytorch", EXAMPLES / "bert_pytorch.py", config=TWO_GPUS, steps=36, absent={"recompile"}),
     "bert-jax": Case("jax", EXAMPLES / "bert_jax.py", config=TWO_GPUS, steps=36, confirmed={"recompile"}),
     "bert-jax-pad": Case("jax", EXAMPLES / "bert_jax.py", ["--pad"], config=TWO_GPUS, steps=36, absent={"recompile"}),
@@ -93,8 +107,9 @@ def run(command, folder, environment):
 def simulated(build, config, environment):
     """The environment in which `record --simgpu` starts a program, without recording."""
     folder = build / "simgpu"
+    paths = [str(folder), *filter(None, [environment.get("LD_LIBRARY_PATH")])]
     return {**environment, "LD_PRELOAD": ":".join(sorted(map(str, folder.glob("lib*.so.*")), reverse=True)),
-            "LD_LIBRARY_PATH": str(folder), "SIMGPU_CONFIG": str(config)}
+            "LD_LIBRARY_PATH": ":".join(paths), "SIMGPU_CONFIG": str(config)}
 
 
 def said(text):
@@ -102,14 +117,15 @@ def said(text):
     return [line for line in text.splitlines() if "steps" in line]
 
 
-def kinds_of(gpuwitness, folder):
+def operations_of(gpuwitness, folder):
+    """Kinds and names of the run's operations."""
     run([gpuwitness, "export", "--format", "csv", "-o", folder / "csv", folder / "run"], folder, None)
-    with open(folder / "csv" / "ops.csv") as ops:
-        names = next(ops).rstrip("\n").split(",")
-        return {line.split(",")[names.index("kind")] for line in ops}
+    with open(folder / "csv" / "ops.csv", newline="") as ops:
+        rows = list(csv.DictReader(ops))
+    return {row["kind"] for row in rows}, {row["name"] for row in rows}
 
 
-def check(case, report, kinds):
+def check(case, report, kinds, names):
     faults = {verdict["id"] for verdict in report["verdicts"] if verdict["verdict"] == "confirmed"}
     problems = [f"{name} is not confirmed" for name in case.confirmed - faults]
     problems += [f"{name} is confirmed" for name in case.absent & faults]
@@ -117,6 +133,7 @@ def check(case, report, kinds):
     problems += [f"{name} is seen {often[name]:.2f} times a step, not {count}" for name, count in case.seen.items()
                  if abs(often[name] - count) > 0.1]
     problems += [f"no operation of kind {kind}" for kind in case.kinds - kinds]
+    problems += [f"no kernel {part}" for part in case.kernels if not any(part in name for name in names)]
     if report["coverage"]["lost_events"]:
         problems.append(f"{report['coverage']['lost_events']} events are lost")
     if case.steps and abs(report["steps"]["count"] - case.steps) > 3:
@@ -140,13 +157,16 @@ def run_case(name, case, options, folder):
     config.write_text(case.config)
     environment = {key: value for key, value in os.environ.items() if key not in ("LD_PRELOAD", "SIMGPU_CONFIG")}
     environment.update(XLA_FLAGS=XLA_FLAGS, PYTHONDONTWRITEBYTECODE="1", OMP_NUM_THREADS="1", TF_CPP_MIN_LOG_LEVEL="2")
+    if case.framework in LIBRARIES:
+        pattern = f"lib/*/site-packages/{LIBRARIES[case.framework]}"
+        environment["LD_LIBRARY_PATH"] = str(next((options.wheels / case.framework).glob(pattern)))
     program = [python, *case.launcher, case.script, *case.arguments]
     if not case.has_gpu:
         return run_without_gpu(name, program, gpuwitness, folder, environment)
     alone = run(program, folder, simulated(options.build, config, environment))
     recorded = run([gpuwitness, "record", "-q", f"--simgpu={config}", "-o", folder / "run", "--", *program], folder, environment)
     report = json.loads(run([gpuwitness, "report", "--json", folder / "run"], folder, None))
-    problems = check(case, report, kinds_of(gpuwitness, folder))
+    problems = check(case, report, *operations_of(gpuwitness, folder))
     if not said(alone) or said(alone) != said(recorded):
         problems.append(f"it printed {said(recorded)} recorded and {said(alone)} alone")
     steps, first = report["steps"], next((v for v in report["verdicts"] if v["verdict"] == "confirmed"), None)
@@ -157,7 +177,8 @@ def run_case(name, case, options, folder):
 
 def versions(options):
     for framework, text in (("pytorch", "import torch; print('PyTorch', torch.__version__)"),
-                            ("jax", "import jax; print('JAX', jax.__version__)")):
+                            ("jax", "import jax; print('JAX', jax.__version__)"),
+                            ("tensorflow", "import tensorflow; print('TensorFlow', tensorflow.__version__)")):
         print(run([options.wheels / framework / "bin" / "python", "-c", text], None, None), end="")
 
 
