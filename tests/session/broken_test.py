@@ -54,7 +54,7 @@ class Space(Recorded):
         self.assertGreater(read.stdout.count("gpuwitness:tick"), 1000)
 
 
-class Installed(Recorded):
+class MixedBuilds(Recorded):
     def test_library_of_another_build(self):
         """It numbers functions otherwise than the recorder, which writes down their names."""
         built, mixed = pathlib.Path(GPUWITNESS).parent.parent, self.base / "mixed"
