@@ -32,17 +32,17 @@ static char *copy_text(const char *text)
     return text ? strdup(text) : NULL;
 }
 
-int gw_add_problem(struct gw_run_info *run, const char *line)
+int gw_add_problem(char ***problems, const char *line)
 {
     size_t count = 0;
-    while (run->problems && run->problems[count]) {
+    while (*problems && (*problems)[count]) {
         count++;
     }
-    char **grown = realloc(run->problems, (count + 2) * sizeof(*grown));
+    char **grown = realloc(*problems, (count + 2) * sizeof(*grown));
     if (!grown) {
         return -ENOMEM;
     }
-    run->problems = grown;
+    *problems = grown;
     grown[count] = strdup(line);
     grown[count + 1] = NULL;
     return grown[count] ? 0 : -ENOMEM;
@@ -78,7 +78,7 @@ static int add_recordings(struct gw_model *model, const struct gw_model_input *i
             char *line = NULL;
             const int length =
                 input_count > 1 ? asprintf(&line, "rank %u: %s", run->rank, *problem) : asprintf(&line, "%s", *problem);
-            const int status = length < 0 ? -ENOMEM : gw_add_problem(&model->run, line);
+            const int status = length < 0 ? -ENOMEM : gw_add_problem(&model->run.problems, line);
             free(length < 0 ? NULL : line);
             if (status) {
                 return status;
@@ -312,7 +312,7 @@ int gw_model_build_from_recordings(const char *path, struct gw_recordings *recor
         status = build_aligned(path, recordings, &model, error);
     }
     for (char **problem = recordings->problems; problem && *problem && !status; problem++) {
-        status = gw_add_problem(&model->run, *problem);
+        status = gw_add_problem(&model->run.problems, *problem);
     }
     struct ending ending = {.recordings = recordings, .model = model, .options = options, .error = error};
     int end_status = gw_parallel_for(status ? 1 : 2, end_build, &ending);

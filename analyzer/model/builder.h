@@ -186,8 +186,8 @@ void gw_take_rank(struct gw_process *process);
 /* After the ranges of processes: which ranks are missing or died; adds lines to the run's problems. */
 int gw_build_ranks(struct gw_builder *builder);
 
-/* build.c. Adds a copy of the line to the run's problems. Returns 0 or -ENOMEM. */
-int gw_add_problem(struct gw_run_info *run, const char *line);
+/* build.c. Adds a copy of the line to a NULL-terminated list, which is NULL while it is empty. Returns 0 or -ENOMEM. */
+int gw_add_problem(char ***problems, const char *line);
 
 /* Releases what the builder owns, not the model. */
 void gw_builder_clear(struct gw_builder *builder);

@@ -108,7 +108,7 @@ bool gw_comm_names_kind(const struct gw_model *model, const struct gw_op *op, en
                                                           "AllGather_", "SendRecv", "SendRecv",       "SendRecv",
                                                           "SendRecv",   "SendRecv"};
     const char *name = op->name == GW_NONE ? "" : model->names[op->name];
-    return strstr(name, parts[kind]) != NULL;
+    return (unsigned)kind < GW_COMM_KIND_COUNT && strstr(name, parts[kind]) != NULL;
 }
 
 /* Binds collectives to the kernels that the call launched. Several may share one kernel: messages do, and NCCL may

@@ -129,7 +129,7 @@ static int __attribute__((format(printf, 2, 3))) say(struct gw_model *model, con
     if (length < 0) {
         return -ENOMEM;
     }
-    const int status = gw_add_problem(&model->run, line);
+    const int status = gw_add_problem(&model->run.problems, line);
     free(line);
     return status;
 }

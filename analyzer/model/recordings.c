@@ -34,18 +34,7 @@ static int add(struct gw_recordings *recordings, struct gw_run_file *run, struct
 
 int gw_recordings_add_problem(struct gw_recordings *recordings, const char *line)
 {
-    size_t count = 0;
-    while (recordings->problems && recordings->problems[count]) {
-        count++;
-    }
-    char **grown = realloc(recordings->problems, (count + 2) * sizeof(*grown));
-    if (!grown) {
-        return -ENOMEM;
-    }
-    recordings->problems = grown;
-    grown[count] = strdup(line);
-    grown[count + 1] = NULL;
-    return grown[count] ? 0 : -ENOMEM;
+    return gw_add_problem(&recordings->problems, line);
 }
 
 /* A run that its recorder could not finish is first made readable; that may complete its run.json. */
