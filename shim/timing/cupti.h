@@ -22,7 +22,7 @@
 #include "shim/sink.h"
 
 // CUPTI as far as it is used, with minimal prototypes; the numbers are those of its public headers.
-enum { GW_CUPTI_SUCCESS = 0, GW_CUPTI_INVALID_PARAMETER = 1, GW_CUPTI_LIMIT_REACHED = 12 };
+enum { GW_CUPTI_SUCCESS = 0, GW_CUPTI_INVALID_PARAMETER = 1, GW_CUPTI_LIMIT_REACHED = 12, GW_CUPTI_INVALID_KIND = 21 };
 enum { GW_CUPTI_DRIVER_API = 1, GW_CUPTI_ENTER = 0, GW_CUPTI_FLUSH_FORCED = 1 };
 enum gw_cupti_kind {
     GW_CUPTI_MEMCPY = 1,
@@ -128,6 +128,9 @@ struct gw_cupti_counts {
     uint64_t untimed; // records without times
     uint64_t unread;  // records there was no memory for
     uint64_t foreign; // records of no call that was entered
+    uint64_t skipped; // records of kinds that were not asked for, and cut ones
+    uint32_t skipped_kind;
+    uint64_t broken; // buffers that ended in a record that was not complete
 };
 void gw_cupti_emit(struct gw_cupti_counts *counts);
 

@@ -192,6 +192,16 @@ static void say_what_is_missing(void)
     say_untimed(counts.unread, "there was no memory for their records");
     say_untimed(dropped, "CUPTI had no buffer for their records and dropped them");
     say_untimed(__atomic_load_n(&missed, __ATOMIC_RELAXED), "they were enqueued while CUPTI was let go");
+    if (counts.skipped) {
+        snprintf(detail, sizeof(detail), "%llu records were of kinds that were not asked for (the first of kind %u)",
+                 (unsigned long long)counts.skipped, counts.skipped_kind);
+        gw_coverage(GW_COVERAGE_DISABLED, "part of cupti", detail);
+    }
+    if (counts.broken) {
+        snprintf(detail, sizeof(detail), "%llu buffers ended in a record that was not complete",
+                 (unsigned long long)counts.broken);
+        gw_coverage(GW_COVERAGE_DISABLED, "part of cupti", detail);
+    }
     if (letting_go && out) {
         snprintf(detail, sizeof(detail), "CUPTI kept %u buffers of ours when it was let go", out);
         gw_coverage(GW_COVERAGE_DISABLED, "part of cupti", detail);

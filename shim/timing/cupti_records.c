@@ -134,7 +134,8 @@ static void emit(const struct gw_cupti_entry *entry, const struct operation *op)
 
 // What was read and not emitted yet. Bounded by what the buffers hold.
 static struct operation *operations;
-static size_t operation_count, operation_capacity, unread;
+static size_t operation_count, operation_capacity, unread, skipped, broken;
+static uint32_t skipped_kind; // of the first of them
 
 static void keep(const struct operation *op)
 {
@@ -161,7 +162,10 @@ int gw_cupti_read_buffer(const struct gw_cupti *cupti, uint8_t *buffer, size_t v
     while ((error = cupti->cuptiActivityGetNextRecord(buffer, valid, &record)) == GW_CUPTI_SUCCESS)
         if (read_record(record, (size_t)(buffer + valid - record), &op))
             keep(&op);
-    return error == GW_CUPTI_LIMIT_REACHED ? GW_CUPTI_SUCCESS : error;
+        else if (skipped++ == 0)
+            memcpy(&skipped_kind, record, sizeof(skipped_kind));
+    broken += error == GW_CUPTI_INVALID_KIND;
+    return error == GW_CUPTI_LIMIT_REACHED || error == GW_CUPTI_INVALID_KIND ? GW_CUPTI_SUCCESS : error;
 }
 
 static int by_start(const void *left, const void *right)
@@ -192,5 +196,8 @@ void gw_cupti_emit(struct gw_cupti_counts *counts)
             counts->untimed++;
     }
     counts->unread = unread;
+    counts->skipped = skipped;
+    counts->skipped_kind = skipped_kind;
+    counts->broken = broken;
     operation_count = 0;
 }

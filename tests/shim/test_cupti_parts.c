@@ -14,7 +14,10 @@
 #include "shim/timing/cupti_layouts.h"
 #include "shim/tracer/tracer.h"
 
-#if CUPTI_API_VERSION >= 130000
+#if CUPTI_API_VERSION >= 130200
+typedef CUpti_ActivityKernel11 kernel_record;
+typedef CUpti_ActivityMemcpy6 copy_record;
+#elif CUPTI_API_VERSION >= 130000
 typedef CUpti_ActivityKernel10 kernel_record;
 typedef CUpti_ActivityMemcpy6 copy_record;
 #else
@@ -53,6 +56,8 @@ static void layouts_are_those_of_the_headers(void **state)
     SAME(struct gw_cupti_set, node, CUpti_ActivityMemset4, graphNodeId);
     SAME(struct gw_cupti_call, site, CUpti_CallbackData, callbackSite);
     SAME(struct gw_cupti_call, correlation, CUpti_CallbackData, correlationId);
+    assert_int_equal(GW_CUPTI_LIMIT_REACHED, CUPTI_ERROR_MAX_LIMIT_REACHED);
+    assert_int_equal(GW_CUPTI_INVALID_KIND, CUPTI_ERROR_INVALID_KIND);
     assert_int_equal(GW_CUPTI_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY);
     assert_int_equal(GW_CUPTI_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET);
     assert_int_equal(GW_CUPTI_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
