@@ -8,6 +8,7 @@
 #include "analyzer/model/sorted.h"
 #include "analyzer/read/parallel.h"
 #include "analyzer/verdicts/comm.h"
+#include "analyzer/verdicts/device_steps.h"
 #include "analyzer/verdicts/intervals.h"
 
 /* Share of launches that must return after their kernel for launches to count as blocking. */
@@ -170,20 +171,25 @@ uint64_t gw_fact_pause_ns(const struct gw_judge *judge, const struct gw_fact *fa
 /* ---- measures of the run ---- */
 
 /* The noise of a mean saving is the standard error of the mean step. The deviation comes from the median of absolute
- * deviations, so that a fault in a few steps does not hide itself. */
+ * deviations, so that a fault in a few steps does not hide itself, and from the steps as the devices see them. */
 static int measure_steps(struct gw_judge *judge)
 {
     const struct gw_model *model = judge->model;
     double *lengths = calloc(model->steps_count + 1, sizeof *lengths);
     size_t count = 0;
-    if (!lengths)
+    judge->device_steps_ns = calloc(model->steps_count + 1, sizeof *judge->device_steps_ns);
+    if (!lengths || !judge->device_steps_ns) {
+        free(lengths);
         return -ENOMEM;
-    for (size_t s = 0; s < model->steps_count; s++) {
-        if (!model->steps[s].warmup)
-            lengths[count++] = (double)(model->steps[s].end_ns - model->steps[s].begin_ns);
     }
-    for (size_t i = 0; i < count; i++)
-        judge->mean_ns += lengths[i] / (double)count;
+    gw_device_steps(model, judge->device_steps_ns);
+    for (size_t s = 0; s < model->steps_count; s++) {
+        if (model->steps[s].warmup)
+            continue;
+        judge->mean_ns += (double)(model->steps[s].end_ns - model->steps[s].begin_ns);
+        lengths[count++] = (double)judge->device_steps_ns[s];
+    }
+    judge->mean_ns /= fmax((double)count, 1);
     judge->median_ns = gw_upper_median(lengths, count);
     for (size_t i = 0; i < count; i++)
         lengths[i] = fabs(lengths[i] - judge->median_ns);
@@ -286,13 +292,12 @@ static int make_replay(struct gw_judge *judge)
         goto end;
     for (uint32_t i = 0; i < replay->steps; i++)
         steps[i] = (double)lengths[i];
-    double replayed = gw_upper_median(steps, replay->steps), measured = 0;
-    size_t count = 0;
-    for (size_t s = 0; s < judge->model->steps_count; s++) {
-        if (replay->step_nodes[s] != GW_NONE)
-            steps[count++] = (double)(judge->model->steps[s].end_ns - judge->model->steps[s].begin_ns);
-    }
-    measured = gw_upper_median(steps, count);
+    double replayed = gw_upper_median(steps, replay->steps);
+    if (gw_replay_measured_steps(replay, lengths) < 0)
+        goto end;
+    for (uint32_t i = 0; i < replay->steps; i++)
+        steps[i] = (double)lengths[i];
+    double measured = gw_upper_median(steps, replay->steps);
     judge->replay_error_percent = measured > 0 ? 100 * fabs(replayed - measured) / measured : 100;
     ret = 0;
     if (judge->replay_error_percent <= REPLAY_ERROR_PERCENT) {
@@ -343,6 +348,7 @@ void gw_judge_release(struct gw_judge *judge)
     free(judge->next_device);
     free(judge->idle_on_ns);
     free(judge->explained_ns);
+    free(judge->device_steps_ns);
     pthread_mutex_destroy(&judge->lock);
     *judge = (struct gw_judge){0};
 }

@@ -27,35 +27,14 @@ static double median(const double *values, const struct gw_model *model, double 
     return gw_upper_median(scratch, count);
 }
 
-/* What each step costs the devices: their idle time in it, and the time of the compute it enqueued, less what the
- * replay takes for noise. A host that runs ahead makes steps long or short without costing anything, so their length on
- * the host will not do; copies may be measured with their wait for other work, so they are left out. */
+/* What each step costs: its length on the devices, less what the replay takes for noise. */
 static void measure_costs(const struct gw_judge *judge, double *costs)
 {
-    const struct gw_model *model = judge->model;
-    const struct gw_budget *budget = judge->budget;
-    double used = 0, steps = 0;
-    for (size_t i = 0; i < budget->cells_count; i++) {
-        used += !budget->cells[i].unused;
-        steps += i == 0 || budget->cells[i].step != budget->cells[i - 1].step;
-    }
-    const double devices = fmax(used / fmax(steps, 1), 1); /* that work in a step */
-    for (size_t i = 0; i < budget->cells_count; i++) {
-        const struct gw_step_budget *cell = &budget->cells[i];
-        if (cell->unused)
-            continue;
-        for (int c = GW_CLASS_IDLE_DEPENDENCY; c < GW_CLASS_COUNT; c++)
-            costs[cell->step] += (double)cell->ns[c] / devices;
-    }
-    for (size_t i = 0; i < judge->facts_count; i++) {
+    for (size_t s = 0; s < judge->model->steps_count; s++)
+        costs[s] = (double)judge->device_steps_ns[s];
+    for (size_t i = 0; i < judge->facts_count && judge->replay; i++) {
         const struct gw_fact *fact = &judge->facts[i];
-        for (uint32_t o = judge->call_ops.first[fact->call];
-             fact->step != GW_NONE && o < judge->call_ops.first[fact->call + 1]; o++) {
-            const struct gw_op *op = &model->ops[judge->call_ops.list[o]];
-            if (gw_op_is_busy(op) && gw_op_class(op) == GW_CLASS_COMPUTE)
-                costs[fact->step] += (double)(op->end_ns - op->start_ns) / devices;
-        }
-        uint32_t node = judge->replay ? judge->replay->node_of_call[fact->call] : GW_NONE;
+        uint32_t node = judge->replay->node_of_call[fact->call];
         if (fact->step != GW_NONE && node != GW_NONE && !judge->replay->nodes[node].preempted)
             costs[fact->step] -=
                 (double)(judge->replay->nodes[node].own_noise_ns + judge->replay->nodes[node].lag_noise_ns +

@@ -28,6 +28,7 @@ struct state {
     const struct gw_model *model;
     const struct gw_repair *repair;
     uint64_t *node_begin, *node_end;
+    uint64_t *reached; /* by node: when its lane is through with what comes before it; then by lane: with all */
     uint64_t *stream_end, *blocking_end, *engine_free, *event_ns, *thread_end;
     uint64_t *beside_end; /* by device: of communication on a stream of its own */
     bool *thread_seen;
@@ -98,7 +99,10 @@ static uint64_t op_start(struct state *now, const struct gw_replay_op *entry, ui
         ready = max_u64(ready, *engine);
     if (op_edit(now, entry->op) & (GW_OP_EDIT_BESIDE | GW_OP_EDIT_JOIN))
         ready = max_u64(ready, now->beside_end[device]);
+    if (entry->held_by != GW_NONE && !(edit & GW_EDIT_NO_ORDER) && now->op_states[entry->held_by] == OP_OVER)
+        ready = max_u64(ready, now->op_starts[entry->held_by]);
     uint64_t lag = edit & GW_EDIT_QUICK ? min_u64(entry->lag_ns, now->replay->latency_ns) : entry->lag_ns;
+    ready = ready > entry->early_ns ? ready - entry->early_ns : 0;
     return max_u64(enqueue_ns + lag, ready + entry->extra_ns);
 }
 
@@ -317,7 +321,7 @@ static int allocate(struct state *now)
     const struct gw_model *model = now->model;
     const struct gw_replay *replay = now->replay;
     size_t nodes = replay->nodes_count, streams = model->streams_count, devices = model->devices_count;
-    now->node_begin = calloc(2 * nodes + 1, sizeof(uint64_t));
+    now->node_begin = calloc(3 * nodes + replay->lanes_count + 1, sizeof(uint64_t));
     now->stream_end = calloc(streams + 4 * devices + model->threads_count + 1, sizeof(uint64_t));
     now->event_ns = calloc(replay->events_count + 1, sizeof(uint64_t));
     now->thread_seen = calloc(model->threads_count + 1, sizeof(bool));
@@ -330,6 +334,7 @@ static int allocate(struct state *now)
         !now->exchanges || !now->op_states || !now->op_starts)
         return -ENOMEM;
     now->node_end = now->node_begin + nodes;
+    now->reached = now->node_end + nodes;
     now->blocking_end = now->stream_end + streams;
     now->engine_free = now->blocking_end + devices;
     now->beside_end = now->engine_free + 2 * devices;
@@ -363,45 +368,24 @@ static int prepare(struct state *now)
 
 /* ---- steps ---- */
 
-/* Begins and ends of phases count work under way on the devices: a host that runs ahead has not saved it. */
-struct phase_time {
-    uint64_t begin_ns, end_ns;
-};
-
-/* What is at the node of the boundary, or at the end of everything of the lane. */
-static uint64_t boundary_ns(const struct state *now, uint32_t node, uint32_t lane)
+/* When the lane is through with what comes before the node: begins and ends of steps count work under way on the
+ * devices, since a host that runs ahead has not saved it, and makes its own steps in bursts. */
+static uint64_t reached_ns(const struct gw_replay *replay, const uint64_t *reached, uint32_t node, uint32_t lane)
 {
-    if (node < now->replay->nodes_count)
-        return now->node_begin[node];
-    return max_u64(now->lanes[lane].end_ns, now->lanes[lane].busy_ns);
+    return reached[node < replay->nodes_count ? node : replay->nodes_count + lane];
 }
 
-static void note_boundaries(const struct state *now, uint32_t node, uint64_t host_ns, struct phase_time *times)
+static void store_steps(const struct gw_replay *replay, const uint64_t *reached, uint64_t *ret_steps_ns)
 {
-    const struct gw_replay *replay = now->replay;
-    for (size_t p = 0; p < replay->phases_count; p++) {
-        const struct gw_replay_phase *phase = &replay->phases[p];
-        const struct lane *lane = &now->lanes[phase->lane];
-        uint64_t at = max_u64(node < replay->nodes_count ? host_ns : lane->end_ns, lane->busy_ns);
-        if (phase->node_first == node)
-            times[p].begin_ns = at;
-        if (phase->node_end == node)
-            times[p].end_ns = at;
-    }
-}
-
-static void store_steps(const struct state *now, uint64_t *ret_steps_ns)
-{
-    const struct gw_replay *replay = now->replay;
     size_t phase = 0, in_phase = 0, used = 0;
-    for (size_t s = 0; s < now->model->steps_count; s++) {
+    for (size_t s = 0; s < replay->host->model->steps_count; s++) {
         uint32_t node = replay->step_nodes[s];
         if (node == GW_NONE)
             continue;
         const struct gw_replay_phase *p = &replay->phases[phase];
         bool last = ++in_phase == p->steps;
         uint32_t next = last ? p->node_end : replay->step_nodes[s + 1];
-        uint64_t from = boundary_ns(now, node, p->lane), to = boundary_ns(now, next, p->lane);
+        uint64_t from = reached_ns(replay, reached, node, p->lane), to = reached_ns(replay, reached, next, p->lane);
         ret_steps_ns[used++] = to > from ? to - from : 0;
         if (last) {
             phase++;
@@ -410,16 +394,43 @@ static void store_steps(const struct state *now, uint64_t *ret_steps_ns)
     }
 }
 
+int gw_replay_measured_steps(const struct gw_replay *replay, uint64_t *ret_steps_ns)
+{
+    const struct gw_model *model = replay->host->model;
+    uint64_t *reached = calloc(replay->nodes_count + replay->lanes_count + 1, sizeof *reached);
+    if (!reached)
+        return -ENOMEM;
+    for (uint32_t s = 0; s < model->streams_count; s++) {
+        uint64_t *busy = &reached[replay->nodes_count + replay->device_lane[model->streams[s].device]];
+        *busy = max_u64(*busy, replay->stream_begin_ns[s]);
+    }
+    for (uint32_t l = 0; l < replay->lanes_count; l++) {
+        uint64_t *busy = &reached[replay->nodes_count + l], end_ns = 0;
+        for (uint32_t i = replay->lane_first[l]; i < replay->lane_first[l + 1]; i++) {
+            const struct gw_replay_node *node = &replay->nodes[replay->lane_nodes[i]];
+            reached[replay->lane_nodes[i]] = max_u64(node->begin_ns, *busy);
+            for (uint32_t o = 0; o < node->op_count; o++)
+                *busy = max_u64(*busy, model->ops[replay->ops[node->op_first + o].op].end_ns);
+            if (node->op_count || node->wait != GW_WAIT_FOR_NOTHING)
+                end_ns = max_u64(end_ns, model->calls[node->call].end_ns);
+        }
+        *busy = max_u64(*busy, end_ns);
+    }
+    store_steps(replay, reached, ret_steps_ns);
+    free(reached);
+    return 0;
+}
+
 /* ---- the run ---- */
 
 /* Runs the lane until it is held up or over. True when it got any further. */
-static bool run_lane(struct state *now, struct lane *lane, const uint8_t *boundary, struct phase_time *times)
+static bool run_lane(struct state *now, struct lane *lane)
 {
     size_t from = lane->at;
     while (lane->at < lane->end) {
         uint32_t index = now->replay->lane_nodes[lane->at];
-        if (boundary[index] && !lane->begun)
-            note_boundaries(now, index, node_begin(now, index), times);
+        if (!lane->begun)
+            now->reached[index] = max_u64(node_begin(now, index), lane->busy_ns);
         if (!run_node(now, lane, index))
             break;
     }
@@ -443,12 +454,12 @@ static struct lane *first_held(const struct state *now)
 
 /* Lanes run one after the other, each as far as the others' arrivals let it. Where all wait for each other (a call can
  * enqueue an exchange long before it has to be done) the first goes on as measured. */
-static void run_lanes(struct state *now, const uint8_t *boundary, struct phase_time *times)
+static void run_lanes(struct state *now)
 {
     for (;;) {
         bool any = false;
         for (uint32_t l = 0; l < now->replay->lanes_count; l++)
-            any |= run_lane(now, &now->lanes[l], boundary, times);
+            any |= run_lane(now, &now->lanes[l]);
         if (any)
             continue;
         struct lane *lane = first_held(now);
@@ -462,25 +473,24 @@ int gw_replay_run(const struct gw_replay *replay, const struct gw_repair *repair
                   uint64_t *ret_steps_ns)
 {
     struct state now = {.replay = replay, .model = replay->host->model, .repair = repair};
-    struct phase_time *times = calloc(replay->phases_count + 1, sizeof *times);
-    uint8_t *boundary = calloc(replay->nodes_count + 1, 1);
     double total = 0;
     int ret = -ENOMEM;
-    if (!times || !boundary || prepare(&now) < 0)
+    if (prepare(&now) < 0)
         goto end;
-    for (size_t p = 0; p < replay->phases_count; p++)
-        boundary[replay->phases[p].node_first] = boundary[replay->phases[p].node_end] = 1;
-    run_lanes(&now, boundary, times);
-    note_boundaries(&now, (uint32_t)replay->nodes_count, 0, times);
-    for (size_t p = 0; p < replay->phases_count; p++)
-        total += (double)(times[p].end_ns > times[p].begin_ns ? times[p].end_ns - times[p].begin_ns : 0);
+    run_lanes(&now);
+    for (uint32_t l = 0; l < replay->lanes_count; l++)
+        now.reached[replay->nodes_count + l] = max_u64(now.lanes[l].end_ns, now.lanes[l].busy_ns);
+    for (size_t p = 0; p < replay->phases_count; p++) {
+        const struct gw_replay_phase *phase = &replay->phases[p];
+        uint64_t from = reached_ns(replay, now.reached, phase->node_first, phase->lane);
+        uint64_t to = reached_ns(replay, now.reached, phase->node_end, phase->lane);
+        total += (double)(to > from ? to - from : 0);
+    }
     if (ret_steps_ns)
-        store_steps(&now, ret_steps_ns);
+        store_steps(replay, now.reached, ret_steps_ns);
     *ret_mean_ns = total / replay->steps;
     ret = 0;
 end:
     release(&now);
-    free(times);
-    free(boundary);
     return ret;
 }

@@ -6,7 +6,7 @@
  * waited for and copy engines allow. A communication kernel ends a measured time after the last rank has arrived in
  * what it carries out. Calls that wait end after what they wait for. Definition: docs/verdicts.md.
  *
- * Memory: 112 bytes a node and 48 an operation of the analysed steps, 4 a call of the model.
+ * Memory: 112 bytes a node and 56 an operation of the analysed steps, 4 a call of the model.
  */
 #ifndef GW_ANALYZER_VERDICTS_REPLAY_H
 #define GW_ANALYZER_VERDICTS_REPLAY_H
@@ -65,7 +65,9 @@ enum gw_wait_kind {
 struct gw_replay_op {
     uint32_t op;       /* index into the model */
     uint64_t lag_ns;   /* from the begin of its call to its start, when nothing else holds it */
-    uint64_t extra_ns; /* from what it waited for to its start */
+    uint64_t extra_ns; /* from what it waited for to its start … */
+    uint64_t early_ns; /* … or from its start to the end of that: branches of a graph bear the name of one stream */
+    uint32_t held_by;  /* operation of the graph that it seems to have waited for, or GW_NONE */
     uint64_t duration_ns;
     uint32_t leg_first, leg_count; /* into legs: the exchanges it takes part in whose ranks are all in the graph */
     uint64_t transfer_ns;          /* with legs: from the last arrival to its end */
@@ -130,8 +132,10 @@ int gw_replay_create(const struct gw_host *host, const struct gw_call_ops *call_
                      struct gw_replay **ret_replay);
 void gw_replay_destroy(struct gw_replay *replay);
 
-/* Steps of gw_replay_create: the usual times and rates of the run; what of each call is noise. 0 or -ENOMEM. */
+/* Steps of gw_replay_create: the usual times and rates of the run; what held operations back where the trace does not
+ * tell; what of each call is noise. 0 or -ENOMEM. */
 int gw_replay_measure_run(struct gw_replay *replay);
+int gw_replay_find_held(struct gw_replay *replay);
 int gw_replay_find_noise(struct gw_replay *replay);
 
 /* Takes the noise out of the graph, once: savings compare two replays without it. */
@@ -144,8 +148,11 @@ int gw_replay_list_lanes(struct gw_replay *replay);
 int gw_replay_find_exchanges(struct gw_replay *replay);
 
 /* Runs the graph with the repair (NULL: unchanged). Stores the mean step in *ret_mean_ns and, when ret_steps_ns is not
- * NULL, the length of each of replay->steps steps there. Returns 0 or -ENOMEM. */
+ * NULL, the length of each of replay->steps steps there, as device_steps.h has it. Returns 0 or -ENOMEM. */
 int gw_replay_run(const struct gw_replay *replay, const struct gw_repair *repair, double *ret_mean_ns,
                   uint64_t *ret_steps_ns);
+
+/* The same lengths of steps in the measured run. Returns 0 or -ENOMEM. */
+int gw_replay_measured_steps(const struct gw_replay *replay, uint64_t *ret_steps_ns);
 
 #endif

@@ -139,7 +139,8 @@ static int add_op(struct builder *b, struct gw_replay_node *node, uint32_t index
     const uint64_t *engine = engine_of(b->now.engine_free, device, op);
     if (engine && replay->engine_serial[2 * device + (op->kind == GW_OP_D2H)])
         ready = max_u64(ready, *engine);
-    struct gw_replay_op entry = {.op = index, .duration_ns = op->end_ns - op->start_ns};
+    struct gw_replay_op entry = {.op = index, .held_by = GW_NONE, .duration_ns = op->end_ns - op->start_ns};
+    entry.early_ns = op->start_ns < ready ? ready - op->start_ns : 0;
     uint64_t enqueue = node->begin_ns, waited = op->start_ns > enqueue ? op->start_ns - enqueue : 0;
     if (enqueue + latency_ns >= ready) {
         entry.lag_ns = waited;
@@ -535,7 +536,8 @@ int gw_replay_create(const struct gw_host *host, const struct gw_call_ops *call_
     find_engines(&b);
     if ((ret = gw_replay_measure_run(b.replay)) < 0 || (ret = add_nodes(&b)) < 0 ||
         (ret = gw_replay_list_lanes(b.replay)) < 0 || (ret = gw_replay_find_exchanges(b.replay)) < 0 ||
-        (ret = gw_replay_find_noise(b.replay)) < 0 || (ret = add_phases(&b)) < 0)
+        (ret = gw_replay_find_held(b.replay)) < 0 || (ret = gw_replay_find_noise(b.replay)) < 0 ||
+        (ret = add_phases(&b)) < 0)
         goto end;
     b.replay->events_count = (uint32_t)b.events.used;
     *ret_replay = b.replay;

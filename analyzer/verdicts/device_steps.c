@@ -1,0 +1,49 @@
+#include "analyzer/verdicts/device_steps.h"
+
+/* The operations of a process in order of enqueue, up to where they have been gone through. */
+struct progress {
+    const struct gw_model *model;
+    uint32_t lane, at; /* at: into process_ops */
+    uint64_t busy_ns;  /* end of the lane's operations before it */
+};
+
+static uint32_t lane_of_step(const struct gw_model *model, const struct gw_step *step)
+{
+    for (uint32_t i = 0; i < step->op_count; i++) {
+        uint32_t stream = model->ops[model->process_ops[step->first_op + i]].stream;
+        if (stream != GW_NONE)
+            return model->devices[model->streams[stream].device].lane;
+    }
+    return 0;
+}
+
+static void go_on(struct progress *progress, uint32_t until)
+{
+    const struct gw_model *model = progress->model;
+    for (; progress->at < until; progress->at++) {
+        const struct gw_op *op = &model->ops[model->process_ops[progress->at]];
+        if (op->end_ns == GW_TIME_UNKNOWN || op->flags & GW_OP_UNTIMED || op->stream == GW_NONE ||
+            model->devices[model->streams[op->stream].device].lane != progress->lane)
+            continue;
+        progress->busy_ns = op->end_ns > progress->busy_ns ? op->end_ns : progress->busy_ns;
+    }
+}
+
+static uint64_t reached_ns(const struct progress *progress, uint64_t host_ns)
+{
+    return progress->busy_ns > host_ns ? progress->busy_ns : host_ns;
+}
+
+void gw_device_steps(const struct gw_model *model, uint64_t *ret_ns)
+{
+    struct progress progress = {.model = model};
+    for (size_t s = 0; s < model->steps_count; s++) {
+        const struct gw_step *step = &model->steps[s];
+        if (s == 0 || step->process != step[-1].process)
+            progress = (struct progress){model, lane_of_step(model, step), model->processes[step->process].op_first, 0};
+        go_on(&progress, step->first_op);
+        uint64_t begin_ns = reached_ns(&progress, step->begin_ns);
+        go_on(&progress, step->first_op + step->op_count);
+        ret_ns[s] = reached_ns(&progress, step->end_ns) - begin_ns;
+    }
+}
