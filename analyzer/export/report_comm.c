@@ -102,6 +102,61 @@ end:
     return ret;
 }
 
+/* ---- kernels without calls ---- */
+
+/* Kernels of one name that communicate, and no call of NCCL tells what they carry out. */
+struct uncalled {
+    const char *name, *library;
+    double total_ns;
+    uint32_t count, timed;
+};
+
+static int by_total(const void *left, const void *right)
+{
+    const struct uncalled *a = left, *b = right;
+    if (a->total_ns != b->total_ns)
+        return a->total_ns > b->total_ns ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+/* By name, the longest in all first. Returns how many, or -ENOMEM; the caller frees *ret_list. */
+static int list_uncalled(const struct gw_model *model, struct uncalled **ret_list)
+{
+    struct uncalled *list = calloc(model->names_count + 1, sizeof *list);
+    bool *has_call = calloc(model->ops_count + 1, sizeof *has_call);
+    int count = 0;
+    if (!list || !has_call) {
+        free(list);
+        free(has_call);
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < model->collectives_count; i++) {
+        if (model->collectives[i].op != GW_NONE)
+            has_call[model->collectives[i].op] = true;
+    }
+    for (size_t i = 0; i < model->ops_count; i++) {
+        const struct gw_op *op = &model->ops[i];
+        if (op->kind != GW_OP_COMM || op->name == GW_NONE || has_call[i])
+            continue;
+        struct uncalled *entry = &list[op->name];
+        const bool is_timed = op->end_ns != GW_TIME_UNKNOWN;
+        entry->name = model->names[op->name];
+        entry->count++;
+        entry->timed += is_timed;
+        entry->total_ns += is_timed ? (double)(op->end_ns - op->start_ns) : 0;
+    }
+    for (size_t i = 0; i < model->names_count; i++) {
+        if (!list[i].count)
+            continue;
+        list[i].library = gw_comm_kernel_library(list[i].name);
+        list[count++] = list[i];
+    }
+    qsort(list, (size_t)count, sizeof *list, by_total);
+    free(has_call);
+    *ret_list = list;
+    return count;
+}
+
 /* ---- text ---- */
 
 static const char *how_words(enum gw_clock_how how)
@@ -193,25 +248,50 @@ static void print_nccl(const struct gw_model *model, const struct gw_page *page)
     json_decref(environment);
 }
 
+/* Times alone: neither the bytes nor the other ranks are known, so there is no wait and no bandwidth. */
+static int print_uncalled(const struct uncalled *entry, const struct gw_page *page)
+{
+    struct gw_duration mean = gw_duration_words(entry->total_ns / (entry->timed ? entry->timed : 1) / 1e6);
+    char *name = gw_kernel_name_short(entry->name);
+    if (!name)
+        return -ENOMEM;
+    gw_page_item(
+        page, "kernel", 13, "%s of %s: %" PRIu32 " times, %s each; bytes, waits and bandwidth are not recorded", name,
+        entry->library ? entry->library : "an unknown library", entry->count, entry->timed ? mean.text : "not timed");
+    free(name);
+    return 0;
+}
+
 int gw_report_comm_text(const struct gw_model *model, const struct gw_page *page)
 {
     struct gw_comm_facts *facts = NULL;
-    if (!model->collectives_count)
+    struct uncalled *uncalled = NULL;
+    int others = list_uncalled(model, &uncalled);
+    if (others < 0)
+        return others;
+    if (!model->collectives_count && !others) {
+        free(uncalled);
         return 0;
-    int count = gw_comm_facts_create(model, &facts);
-    if (count < 0)
-        return count;
+    }
+    int count = gw_comm_facts_create(model, &facts), ret = count < 0 ? count : 0;
+    if (ret < 0)
+        goto end;
     gw_page_heading(page, "Communication (whole run, on all ranks)");
-    fputs("  operation      ranks  count        bytes   mean wait   transfer  bus GB/s\n", page->out);
+    if (count)
+        fputs("  operation      ranks  count        bytes   mean wait   transfer  bus GB/s\n", page->out);
     for (int i = 0; i < count && i < LINES_MAX; i++)
         print_facts(&facts[i], page);
     if (count > LINES_MAX)
         fprintf(page->out, "  and %d more kinds of operation and communicator\n", count - LINES_MAX);
+    for (int i = 0; i < others && i < LINES_MAX && ret == 0; i++)
+        ret = print_uncalled(&uncalled[i], page);
     print_nccl(model, page);
     for (size_t c = 0; c < model->clocks_count; c++)
         print_clock(model, &model->clocks[c], page);
+end:
     free(facts);
-    return 0;
+    free(uncalled);
+    return ret;
 }
 
 /* ---- JSON ---- */
@@ -251,19 +331,31 @@ static json_t *facts_json(const struct gw_comm_facts *facts)
                      rate_or_null(facts->algbw_gbps), "busbw_gbps", rate_or_null(facts->busbw_gbps));
 }
 
+static json_t *uncalled_json(const struct uncalled *entry)
+{
+    return json_pack("{s:s, s:s?, s:I, s:o}", "name", entry->name, "library", entry->library, "count",
+                     (json_int_t)entry->count, "mean_ms",
+                     entry->timed ? json_real(entry->total_ns / entry->timed / 1e6) : json_null());
+}
+
 json_t *gw_communication_json(const struct gw_model *model)
 {
     struct gw_comm_facts *facts = NULL;
+    struct uncalled *uncalled = NULL;
     const struct gw_coverage *version = version_of_nccl(model);
-    json_t *array = json_array(), *root = NULL;
-    int count = gw_comm_facts_create(model, &facts);
-    bool failed = count < 0 || !array;
+    json_t *array = json_array(), *kernels = json_array(), *root = NULL;
+    int count = gw_comm_facts_create(model, &facts), others = list_uncalled(model, &uncalled);
+    bool failed = count < 0 || others < 0 || !array || !kernels;
     for (int i = 0; i < count && !failed; i++)
         failed = json_array_append_new(array, facts_json(&facts[i])) < 0;
+    for (int i = 0; i < others && !failed; i++)
+        failed = json_array_append_new(kernels, uncalled_json(&uncalled[i])) < 0;
     if (!failed)
-        root = json_pack("{s:s?, s:o, s:O}", "nccl_version", version ? version->detail : NULL, "nccl_environment",
-                         nccl_environment(model), "collectives", array);
+        root = json_pack("{s:s?, s:o, s:O, s:O}", "nccl_version", version ? version->detail : NULL, "nccl_environment",
+                         nccl_environment(model), "collectives", array, "kernels", kernels);
     json_decref(array);
+    json_decref(kernels);
     free(facts);
+    free(uncalled);
     return root;
 }

@@ -60,7 +60,10 @@ static void look(const struct gw_model *model, struct seen *seen)
         }
     }
     for (size_t i = 0; i < model->ops_count && !seen->nccl_kernels; i++) {
-        seen->nccl_kernels = model->ops[i].kind == GW_OP_COMM;
+        const struct gw_op *op = &model->ops[i];
+        const char *library =
+            op->kind == GW_OP_COMM && op->name != GW_NONE ? gw_comm_kernel_library(model->names[op->name]) : NULL;
+        seen->nccl_kernels = library && strcmp(library, "NCCL") == 0;
     }
 }
 

@@ -176,12 +176,13 @@ int gw_builder_intern(struct gw_builder *builder, const char *text, uint32_t *re
         return 0;
     }
     char *copy = strdup(text);
-    if (!copy || GW_GROW(model->names, model->names_count) ||
+    if (!copy || GW_GROW(model->names, model->names_count) || GW_GROW(model->name_kinds, model->names_count) ||
         (!known && gw_map_insert(&builder->names, hash, 0, (uint32_t)model->names_count))) {
         free(copy);
         return -ENOMEM;
     }
     *ret_name = (uint32_t)model->names_count;
+    model->name_kinds[model->names_count] = gw_comm_kernel_library(copy) ? GW_OP_COMM : GW_OP_KERNEL;
     model->names[model->names_count++] = copy;
     return 0;
 }

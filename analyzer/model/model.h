@@ -366,6 +366,7 @@ struct gw_model {
     GW_ARRAY(uint32_t, stream_ops);   /* indices into ops grouped by stream, in order of enqueue */
     GW_ARRAY(uint32_t, process_ops);  /* indices into ops grouped by process, in order of enqueue */
     GW_ARRAY(char *, names);          /* names of kernels as found (mangled), of ranges */
+    uint8_t *name_kinds; /* by name: GW_OP_COMM for a kernel that is called so and communicates, else GW_OP_KERNEL */
     GW_ARRAY(struct gw_launch, launches);
     GW_ARRAY(struct gw_copy, copies);
     GW_ARRAY(struct gw_memset, memsets);
@@ -404,6 +405,9 @@ const char *gw_op_kind_name(enum gw_op_kind kind);
 
 /* Word for an enum gw_comm_kind, as the CSV uses it: all_reduce, send … */
 const char *gw_comm_kind_name(enum gw_comm_kind kind);
+
+/* The library whose kernels of this name, mangled or not, communicate; NULL for any other name. */
+const char *gw_comm_kernel_library(const char *name);
 
 /* Width of one element of an ncclDataType_t, 0 for one that is not known. */
 uint32_t gw_comm_type_bytes(uint8_t type);

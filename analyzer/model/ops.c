@@ -45,8 +45,7 @@ uint32_t gw_builder_op_device(const struct gw_builder *builder, uint32_t process
 
 uint8_t gw_builder_kernel_kind(const struct gw_model *model, uint32_t name)
 {
-    const char *text = name == GW_NONE ? "" : model->names[name];
-    return strncmp(text, "ncclDevKernel", 13) == 0 || strncmp(text, "ncclKernel", 10) == 0 ? GW_OP_COMM : GW_OP_KERNEL;
+    return name == GW_NONE ? GW_OP_KERNEL : model->name_kinds[name];
 }
 
 uint8_t gw_builder_copy_kind(uint8_t direction)

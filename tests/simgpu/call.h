@@ -31,7 +31,7 @@ int simgpu_config_number(const char *key, double *ret_value);
 // What a profiler may see: the program's API calls and the operations on the devices. Times are CLOCK_MONOTONIC.
 struct simgpu_call_seen {
     const char *name;     // of the entry point; the same pointer at each call
-    uint64_t correlation; // shared by an outermost call and those nested in it; never 0
+    uint64_t correlation; // shared by an outermost call of CUDA and those nested in it; never 0
     uint64_t begin_ns;    // 0 at entry
     int is_exit;
     int result;        // at exit

@@ -179,12 +179,21 @@ static void test_default_stream_of_two_devices(void **state)
 static void test_communication_kernel(void **state)
 {
     (void)state;
-    struct trace trace;
-    begin_trace(&trace);
-    add_function(&trace, 20, "ncclDevKernel_AllReduce_Sum_f32_RING_LL");
-    add_launch(&trace, 1, 100, 110, 1);
-    assert_int_equal(build(&trace)->ops[0].kind, GW_OP_COMM);
-    end_trace(&trace);
+    static const struct {
+        const char *name;
+        uint8_t kind;
+    } kernels[] = {{"ncclDevKernel_AllReduce_Sum_f32_RING_LL", GW_OP_COMM},
+                   {"all_reduce_start_fusion_1", GW_OP_COMM},
+                   {"_ZN4vllm26cross_device_reduce_1stageI6__halfLi2EEEvPNS_8RankDataENS_11RankSignalsE", GW_OP_COMM},
+                   {"reduce_fusion", GW_OP_KERNEL}};
+    for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
+        struct trace trace;
+        begin_trace(&trace);
+        add_function(&trace, 20, kernels[i].name);
+        add_launch(&trace, 1, 100, 110, 1);
+        assert_int_equal(build(&trace)->ops[0].kind, kernels[i].kind);
+        end_trace(&trace);
+    }
 }
 
 static void test_thread_gap_and_loss(void **state)

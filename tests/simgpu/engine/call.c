@@ -203,6 +203,12 @@ static void show_call(struct simgpu_call *call, bool is_exit, int result)
     errno = error;
 }
 
+// A profiler of CUDA numbers the calls of driver and runtime, each that NCCL makes by itself.
+static bool is_of_cuda(const char *name)
+{
+    return strncmp(name, "cu", 2) == 0;
+}
+
 EXPORT int simgpu_call_begin(struct simgpu_call *call, const char *name, const void *caller)
 {
     struct thread *thread = &sim_thread;
@@ -216,8 +222,10 @@ EXPORT int simgpu_call_begin(struct simgpu_call *call, const char *name, const v
         thread->observers++;
         return by_tracer && entry->has_faults ? fault_of(name, true) : 0;
     }
-    if (thread->depth++ == 0)
+    const bool is_first = thread->depth++ == 0, is_cuda = is_of_cuda(name);
+    if (is_first || (is_cuda && thread->cuda_depth == 0))
         thread->correlation = __atomic_add_fetch(&last_correlation, 1, __ATOMIC_RELAXED);
+    thread->cuda_depth += is_cuda;
     const bool is_observed = __atomic_load_n(&observer, __ATOMIC_RELAXED) != NULL;
     if (truth_enabled() || entry->cost_ns || is_observed)
         call->begin_ns = clock_now_ns();
@@ -238,6 +246,7 @@ EXPORT void simgpu_call_end(struct simgpu_call *call, int result)
     if (__atomic_load_n(&observer, __ATOMIC_RELAXED))
         show_call(call, true, result);
     thread->depth--;
+    thread->cuda_depth -= is_of_cuda(call->name);
     if (!truth_enabled())
         return;
     const int error = errno;

@@ -13,11 +13,12 @@ struct simgpu_external;
 struct thread {
     int tid;               // 0 until asked for
     unsigned depth;        // API calls entered and not left
+    unsigned cuda_depth;   // those of them that are CUDA's, not NCCL's
     unsigned observers;    // those of them that the tracer made, and what they call in turn
     bool in_host_function; // running a host function or callback: no API call is permitted
     int capture_mode;      // CUstreamCaptureMode set by cuThreadExchangeStreamCaptureMode
     uint64_t cost_ns;      // host time the call in progress has yet to spend, outside the lock
-    uint64_t correlation;  // number of the outermost call in progress
+    uint64_t correlation;  // number of the outermost call of CUDA in progress, else of NCCL
     struct CUctx_st *contexts[THREAD_CONTEXTS];
     unsigned context_count;
     const struct simgpu_external *next_kernel; // what the next kernel launched is, or NULL
