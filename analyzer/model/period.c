@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyzer/model/sequence.h"
+#include "analyzer/model/order.h"
 
 #define MARKS_MAX 128u
 #define ALIKE 0.7        /* similarity of neighbouring units of one loop */
@@ -13,6 +13,7 @@
 #define SAMPLED_UNITS 64u
 #define WHOLE 0.95           /* similarity of a whole unit to the one before */
 #define PREFER_WHOLE_END 0.5 /* see gw_mark.preference */
+#define ORDERED 0.3          /* share of a loop's order below which units are alike by chance: see gw_order_share */
 #define REMAINDER_SHARE 0.7  /* of the units: this many must have the extra operations for them to count */
 
 struct judged {
@@ -429,8 +430,13 @@ int gw_period_find_within(const struct gw_sequence *sequence, size_t first, size
         judge(sequence, first, last, &room, &judged[i]);
     }
     status = choose(sequence, judged, count, last == sequence->count, room.counts, &chosen);
-    /* One operation over and over, and the host never in it: nothing tells one step from the next. */
-    if (!status && chosen < count && (judged[chosen].period > 1.5 || judged[chosen].host)) {
+    /* One operation over and over, and the host never in it: nothing tells one step from the next. Nor does what
+     * only chance repeats. */
+    double order = 1;
+    if (!status && chosen < count) {
+        status = gw_order_share(sequence, judged[chosen].positions, judged[chosen].count, &order);
+    }
+    if (!status && chosen < count && order >= ORDERED && (judged[chosen].period > 1.5 || judged[chosen].host)) {
         *ret_period = (struct gw_period){
             .mark = judged[chosen].mark,
             .events = judged[chosen].period,

@@ -149,6 +149,18 @@ static uint64_t *enqueue_times(const struct gw_model *model, const uint32_t *ops
     return times;
 }
 
+/* The streams of the lanes, from the map that numbered them. */
+static int list_streams(const struct gw_map *lanes, struct gw_sequence *sequence)
+{
+    sequence->lane_streams = malloc((lanes->count + 1) * sizeof(*sequence->lane_streams));
+    for (size_t i = 0; i < lanes->count && sequence->lane_streams; i++) {
+        uint32_t stream = (uint32_t)lanes->entries[i].b;
+        sequence->lane_streams[lanes->entries[i].value] = stream;
+        sequence->stream_count = stream >= sequence->stream_count ? stream + 1 : sequence->stream_count;
+    }
+    return sequence->lane_streams ? 0 : -ENOMEM;
+}
+
 int gw_sequence_create(const struct gw_model *model, uint32_t process, struct gw_sequence *ret_sequence)
 {
     const uint32_t *ops = model->process_ops + model->processes[process].op_first;
@@ -214,6 +226,7 @@ int gw_sequence_create(const struct gw_model *model, uint32_t process, struct gw
     }
     sequence.token_count = (uint32_t)tokens.count;
     sequence.lane_count = (uint32_t)lanes.count;
+    status = status ? status : list_streams(&lanes, &sequence);
     gw_map_clear(&tokens);
     gw_map_clear(&lanes);
     free(calls);
@@ -229,6 +242,7 @@ int gw_sequence_create(const struct gw_model *model, uint32_t process, struct gw
 void gw_sequence_clear(struct gw_sequence *sequence)
 {
     free(sequence->events);
+    free(sequence->lane_streams);
     *sequence = (struct gw_sequence){0};
 }
 

@@ -29,7 +29,8 @@ struct gw_sequence {
     uint32_t process, lane;
     struct gw_sequence_event *events;
     size_t count;
-    uint32_t token_count, lane_count;
+    uint32_t token_count, lane_count, stream_count;
+    uint32_t *lane_streams; /* by lane: below stream_count; waits have one of their own */
 };
 
 /* Builds the sequence of a process: of its lane with the most operations, which the others keep step with. Release with

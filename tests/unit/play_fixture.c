@@ -1,6 +1,7 @@
 #include "tests/unit/play_fixture.h"
 
 #define CALL_NS 2000u
+#define STREAMS 10u
 #define VARIANT 1000u /* token of the same letter in another shape */
 
 static void grow(struct play *play)
@@ -18,7 +19,13 @@ struct play *begin_play(void)
     assert_non_null(play);
     grow(play);
     play->sequence.token_count = 256 + VARIANT * 64;
-    play->sequence.lane_count = play->sequence.token_count * 10;
+    play->sequence.lane_count = play->sequence.token_count * STREAMS;
+    play->sequence.stream_count = STREAMS;
+    play->sequence.lane_streams = malloc(play->sequence.lane_count * sizeof(*play->sequence.lane_streams));
+    assert_non_null(play->sequence.lane_streams);
+    for (uint32_t lane = 0; lane < play->sequence.lane_count; lane++) {
+        play->sequence.lane_streams[lane] = lane % STREAMS;
+    }
     play->random = 12345;
     return play;
 }
@@ -26,6 +33,7 @@ struct play *begin_play(void)
 void end_play(struct play *play)
 {
     free(play->sequence.events);
+    free(play->sequence.lane_streams);
     free(play->truth);
     free(play);
 }
@@ -65,7 +73,7 @@ void add_event(struct play *play, char letter, uint32_t variant)
                                         .token = (uint32_t)(unsigned char)letter + variant * VARIANT,
                                         .op = letter == 's' ? GW_NONE : (uint32_t)sequence->count,
                                         .traits = traits_of(letter)};
-    event->lane = event->token * 10;
+    event->lane = event->token * STREAMS;
     event->silence_ns = sequence->count ? event->begin_ns - event[-1].end_ns : 0;
     play->now_ns += length_ns + 300;
     if (play->step_due && letter != 's') {

@@ -225,6 +225,23 @@ static void test_nothing_repeats(void **state)
     end_play(play);
 }
 
+/* Operations by chance: any two handfuls of a thousand are much alike, and are no steps for that. */
+static void test_chance_repeats_nothing(void **state)
+{
+    (void)state;
+    static const char kinds[] = "abcdefghijklmnop";
+    for (uint32_t rare = 100; rare <= 1000; rare += 300) {
+        struct play *play = begin_play();
+        for (uint32_t i = 0; i < 6000; i++) {
+            add_event(play, dice(play, 10) ? kinds[dice(play, 8)] : kinds[dice(play, 16)], 0);
+            play_text(play, dice(play, 3) ? "" : "1");
+            play_text(play, dice(play, 30) ? "" : "R");
+            play_text(play, dice(play, rare) ? "" : "Hs");
+        }
+        expect_none(play);
+    }
+}
+
 static void test_empty(void **state)
 {
     (void)state;
@@ -253,6 +270,7 @@ int main(void)
         cmocka_unit_test(test_long_run_beyond_the_window),
         cmocka_unit_test(test_one_kernel_over_and_over),
         cmocka_unit_test(test_nothing_repeats),
+        cmocka_unit_test(test_chance_repeats_nothing),
         cmocka_unit_test(test_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
