@@ -107,6 +107,53 @@ double gw_budget_of_device(const struct gw_report *report, uint32_t device, doub
     return step == GW_NONE ? 0 : scale(ret_ms, add_cells(report->budget, step, device, ret_ms));
 }
 
+/* One step for each process that has operations with times: from the first one's enqueue to the last one's end. */
+static size_t list_runs(const struct gw_model *model, struct gw_step *runs)
+{
+    size_t count = 0;
+    for (uint32_t p = 0; p < model->processes_count; p++)
+        runs[p] = (struct gw_step){.begin_ns = UINT64_MAX, .process = p};
+    for (size_t i = 0; i < model->ops_count; i++) {
+        const struct gw_op *op = &model->ops[i];
+        uint32_t call = op->outer_call != GW_NONE ? op->outer_call : op->call;
+        if (op->flags & GW_OP_UNTIMED || op->stream == GW_NONE)
+            continue;
+        struct gw_step *run = &runs[model->devices[model->streams[op->stream].device].process];
+        uint64_t begin = call == GW_NONE ? op->start_ns : model->calls[call].begin_ns;
+        run->begin_ns = begin < run->begin_ns ? begin : run->begin_ns;
+        run->end_ns = op->end_ns > run->end_ns ? op->end_ns : run->end_ns;
+    }
+    for (uint32_t p = 0; p < model->processes_count; p++) {
+        if (runs[p].end_ns > runs[p].begin_ns)
+            runs[count++] = runs[p];
+    }
+    return count;
+}
+
+int gw_budget_of_run(const struct gw_report *report, double ret_ms[GW_CLASS_COUNT], double *ret_total_ms)
+{
+    struct gw_model whole = *report->model; /* the same arrays, but for the steps */
+    struct gw_budget *budget = NULL;
+    uint32_t cells = 0;
+    struct gw_step *runs = calloc(whole.processes_count + 1, sizeof *runs);
+    int ret = -ENOMEM;
+    if (!runs)
+        return ret;
+    whole.steps = runs;
+    whole.steps_count = list_runs(report->model, runs);
+    if ((ret = gw_budget_create_of_steps(&whole, &budget)) < 0)
+        goto end;
+    for (int c = 0; c < GW_CLASS_COUNT; c++)
+        ret_ms[c] = 0;
+    for (uint32_t s = 0; s < whole.steps_count; s++)
+        cells += add_cells(budget, s, GW_NONE, ret_ms);
+    *ret_total_ms = scale(ret_ms, cells);
+end:
+    gw_budget_destroy(budget);
+    free(runs);
+    return ret;
+}
+
 const char *gw_timing_name(enum gw_timing_backend timing)
 {
     switch (timing) {

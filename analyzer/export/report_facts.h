@@ -21,6 +21,10 @@ double gw_budget_of_median_step(const struct gw_report *report, double ret_ms[GW
  */
 double gw_budget_of_device(const struct gw_report *report, uint32_t device, double ret_ms[GW_CLASS_COUNT]);
 
+/* Budget of a run without steps: of the time between each process's first and last operation with times, mean over the
+ * devices it uses, by class in ms. Stores its total, 0 when no operation has times. Returns 0 or -ENOMEM. */
+int gw_budget_of_run(const struct gw_report *report, double ret_ms[GW_CLASS_COUNT], double *ret_total_ms);
+
 /* "cupti", "events" or "off". */
 const char *gw_timing_name(enum gw_timing_backend timing);
 

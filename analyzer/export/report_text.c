@@ -96,8 +96,8 @@ static void print_no_answer(const struct gw_report_sheet *sheet)
         return;
     gw_page_item(
         &sheet->page, NULL, 2,
-        "%zu CUDA calls were seen, but no repeating steps among them: there is no step to explain. A longer run, "
-        "or --step REGEX with a kernel that begins each step, helps.",
+        "%zu CUDA calls were seen, but no repeating steps among them: there is no step to explain, and no suspect to "
+        "judge by. A longer run, or --step REGEX with a kernel that begins each step, helps.",
         model->calls_count);
 }
 
@@ -161,14 +161,9 @@ static void print_bar(const struct gw_report_sheet *sheet)
     fputs("\n\n", sheet->page.out);
 }
 
-static void print_budget(const struct gw_report_sheet *sheet)
+/* Bar and table of the sheet's budget. */
+static void print_classes(const struct gw_report_sheet *sheet, const char *heading, const char *whole)
 {
-    const struct gw_budget *budget = sheet->report->budget;
-    if (!budget->cells_count || budget->median_step == GW_NONE || sheet->total_ms <= 0)
-        return;
-    char heading[120];
-    snprintf(heading, sizeof heading, "Where the time of a step goes (median step, number %u)",
-             sheet->report->model->steps[budget->median_step].number);
     gw_page_heading(&sheet->page, heading);
     print_bar(sheet);
     for (int c = 0; c < GW_CLASS_COUNT; c++) {
@@ -181,13 +176,39 @@ static void print_budget(const struct gw_report_sheet *sheet)
         fprintf(sheet->page.out, " %-34s %-16s %12.3f ms %6.1f %%\n", gw_class_words((enum gw_class)c),
                 gw_class_name((enum gw_class)c), sheet->ms[c], percent(sheet, sheet->ms[c]));
     }
-    fprintf(sheet->page.out, "    %-34s %-16s %12.3f ms\n", "the step", "total", sheet->total_ms);
+    fprintf(sheet->page.out, "    %-34s %-16s %12.3f ms\n", whole, "total", sheet->total_ms);
+}
+
+static void print_budget(const struct gw_report_sheet *sheet)
+{
+    const struct gw_budget *budget = sheet->report->budget;
+    if (!budget->cells_count || budget->median_step == GW_NONE || sheet->total_ms <= 0)
+        return;
+    char heading[120];
+    snprintf(heading, sizeof heading, "Where the time of a step goes (median step, number %u)",
+             sheet->report->model->steps[budget->median_step].number);
+    print_classes(sheet, heading, "the step");
     for (size_t i = 0; i < budget->cells_count; i++) {
         if (budget->cells[i].step == budget->median_step && budget->cells[i].opaque) {
             fputs("    Some of computing is graph replays seen as one block each.\n", sheet->page.out);
             break;
         }
     }
+}
+
+/* Without steps there is still the run: where its time goes, though not why. */
+static int print_run_budget(const struct gw_report_sheet *sheet)
+{
+    struct gw_report_sheet run = *sheet;
+    int ret = gw_budget_of_run(sheet->report, run.ms, &run.total_ms);
+    if (ret < 0 || run.total_ms <= 0)
+        return ret;
+    print_classes(&run,
+                  run.report->model->devices_count > 1
+                      ? "Where the time goes between the first and the last GPU operation (mean of the GPUs used)"
+                      : "Where the time goes between the first and the last GPU operation",
+                  "in all");
+    return 0;
 }
 
 static int print_causes(const struct gw_report_sheet *sheet)
@@ -235,6 +256,8 @@ int gw_report_text(const struct gw_report *report, const struct gw_report_text_o
                 return ret;
         } else {
             print_no_answer(&sheet);
+            if ((ret = print_run_budget(&sheet)) < 0)
+                return ret;
         }
         if (report->model->calls_count)
             gw_sheet_verdicts(&sheet);

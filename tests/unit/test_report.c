@@ -156,6 +156,10 @@ static void runs_without_steps_say_so(void **state)
     free(text);
     text = written("stepless", false, &options);
     assert_non_null(strstr(text, "no repeating steps"));
+    /* Where the run's time goes is known all the same: 72 kernels of 100 us. */
+    assert_non_null(strstr(text, "between the first and the last GPU operation"));
+    assert_non_null(strstr(text, "compute                 7.200 ms"));
+    assert_null(strstr(text, "(median step"));
     free(text);
     text = written("failing", false, &options);
     assert_non_null(strstr(text, "12 of its CUDA calls failed"));
