@@ -270,6 +270,7 @@ static int rewrite_run(const struct gw_run_file *from, uint64_t end_ns, size_t s
     if (!status) {
         run->functions = from->functions;
         run->function_count = from->function_count;
+        run->function_users = from->function_users;
         *ret_run = run;
     }
     return status;
@@ -315,6 +316,7 @@ int gw_recording_cut(struct gw_run_file **run, struct gw_records **records, uint
     if (!status) {
         (*run)->functions = NULL;
         (*run)->function_count = 0;
+        (*run)->function_users = NULL;
         gw_run_file_destroy(*run);
         gw_records_destroy(*records);
         *run = rewritten;

@@ -23,7 +23,9 @@ uint64_t gw_rank_bytes(size_t ranks)
 /* Takes both, also on failure. */
 static int add(struct gw_recordings *recordings, struct gw_run_file *run, struct gw_records *records)
 {
-    if (GW_GROW(recordings->inputs, recordings->inputs_count)) {
+    const size_t count = recordings->inputs_count;
+    if (GW_GROW(recordings->inputs, count) ||
+        (count && gw_run_file_share_functions(run, (struct gw_run_file *)recordings->inputs[count - 1].run))) {
         gw_run_file_destroy(run);
         gw_records_destroy(records);
         return -ENOMEM;

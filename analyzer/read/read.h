@@ -63,6 +63,7 @@ struct gw_run_file {
     size_t window_count;
     char **functions; /* name by id of the recorded trace, NULL for gaps; NULL array when there is no functions.txt */
     size_t function_count;
+    size_t *function_users; /* how many run files have these very functions; NULL: this one alone */
 };
 
 /* Parts of a run: path itself when it has run.json, else its rank-* directories that have one and its rank-* files that
@@ -76,6 +77,10 @@ void gw_run_paths_free(char **paths);
  * another version, -EBADMSG for what is no JSON or lacks a field. Release with gw_run_file_destroy (NULL allowed). */
 int gw_run_file_read(const char *path, struct gw_run_file **ret_run, struct gw_error *error);
 void gw_run_file_destroy(struct gw_run_file *run);
+
+/* Lets a run file use the functions of another, and frees its own, where they are the same: ranks of a job were recorded
+ * with one build. Returns 0 or -ENOMEM. */
+int gw_run_file_share_functions(struct gw_run_file *run, struct gw_run_file *other);
 
 /* The same from the text of a run.json; path is what the run is called. Function names are for the caller to add. */
 int gw_run_file_parse(const char *path, const char *text, struct gw_run_file **ret_run, struct gw_error *error);

@@ -348,6 +348,43 @@ end:
     return status;
 }
 
+static void free_functions(struct gw_run_file *run)
+{
+    if (run->function_users && --*run->function_users) {
+        return;
+    }
+    for (size_t i = 0; run->functions && i < run->function_count; i++) {
+        free(run->functions[i]);
+    }
+    free(run->functions);
+    free(run->function_users);
+}
+
+int gw_run_file_share_functions(struct gw_run_file *run, struct gw_run_file *other)
+{
+    bool same = run->functions && other->functions && run->functions != other->functions &&
+                run->function_count == other->function_count;
+    for (size_t i = 0; i < run->function_count && same; i++) {
+        const char *a = run->functions[i], *b = other->functions[i];
+        same = a && b ? strcmp(a, b) == 0 : a == b;
+    }
+    if (!same) {
+        return 0;
+    }
+    if (!other->function_users) {
+        other->function_users = malloc(sizeof(*other->function_users));
+        if (!other->function_users) {
+            return -ENOMEM;
+        }
+        *other->function_users = 1;
+    }
+    free_functions(run);
+    run->functions = other->functions;
+    run->function_users = other->function_users;
+    ++*run->function_users;
+    return 0;
+}
+
 void gw_run_file_destroy(struct gw_run_file *run)
 {
     if (!run) {
@@ -355,10 +392,7 @@ void gw_run_file_destroy(struct gw_run_file *run)
     }
     gw_run_paths_free(run->command);
     gw_run_paths_free(run->problems);
-    for (size_t i = 0; run->functions && i < run->function_count; i++) {
-        free(run->functions[i]);
-    }
-    free(run->functions);
+    free_functions(run);
     free(run->windows);
     free(run->path);
     free(run->text);

@@ -417,7 +417,7 @@ static int take_functions(const Gw__Summary__Recording *recording, struct gw_run
     if (recording->n_functions > UINT16_MAX + 1u) {
         return -EBADMSG;
     }
-    run->functions = calloc(UINT16_MAX + 1u, sizeof(*run->functions));
+    run->functions = calloc(recording->n_functions, sizeof(*run->functions));
     if (!run->functions) {
         return -ENOMEM;
     }

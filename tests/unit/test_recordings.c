@@ -57,7 +57,8 @@ static void add_rank(struct gw_recordings *recordings, const char *path, uint32_
 {
     char text[128];
     struct gw_run_file *run = NULL;
-    snprintf(text, sizeof(text), "{\"schema\": \"gpuwitness.run/1\", \"job\": {\"rank\": %u, \"size\": 5}}", rank);
+    snprintf(text, sizeof(text),
+             "{\"schema\": \"gpuwitness.run/1\", \"job\": {\"id\": \"j\", \"rank\": %u, \"size\": 5}}", rank);
     assert_int_equal(gw_run_file_parse(path, text, &run, NULL), 0);
     recordings->inputs = realloc(recordings->inputs, (recordings->inputs_count + 1) * sizeof(*recordings->inputs));
     recordings->inputs[recordings->inputs_count++] =
