@@ -6,7 +6,7 @@
 #include "analyzer/model/sequence.h"
 
 #define OCCURRENCES_MIN 3u
-#define SAME_PERIOD_MAX 12u /* marks kept of one period: they differ only in where the unit begins */
+#define SAME_PERIOD_MAX 24u /* marks kept of one period: they differ only in where the unit begins */
 #define GAP_RATIO 8u        /* of the median silence between events */
 
 /* What makes an event look like the top of a loop. */
@@ -20,8 +20,9 @@
 
 struct rated_mark {
     struct gw_mark mark;
-    double regularity; /* 1: always the same distance, over the whole range */
-    double period;     /* median distance in events */
+    double regularity;         /* 1: always the same distance, over the whole range */
+    double period;             /* median distance in events */
+    size_t first, last, count; /* its events: where, and how many */
 };
 
 /* Occurrences of one kind of mark, grouped: positions[first[g] … first[g + 1]). */
@@ -163,11 +164,16 @@ static double ends_with_run(const struct gw_sequence *sequence, size_t first, si
     return fmax(0.0, 1.0 - off / (WHOLE_END_NEAR * period + 2.0));
 }
 
-/* Keeps the most regular marks: at most SAME_PERIOD_MAX of about one period, at most capacity in all. */
+/* Keeps the most regular marks: at most SAME_PERIOD_MAX of about one period, at most capacity in all. Of several at the
+ * same events, a token and the pair it ends, the first: the others would take the places of marks that begin elsewhere.
+ */
 static void keep(struct rated_mark *kept, size_t *count, size_t capacity, const struct rated_mark *candidate)
 {
     size_t same = 0, worst_same = 0, worst = 0;
     for (size_t i = 0; i < *count; i++) {
+        if (kept[i].first == candidate->first && kept[i].last == candidate->last && kept[i].count == candidate->count) {
+            return;
+        }
         if (fabs(kept[i].period - candidate->period) <= 0.02 * candidate->period) {
             worst_same = same == 0 || kept[i].regularity < kept[worst_same].regularity ? i : worst_same;
             same++;
@@ -243,12 +249,14 @@ static int collect_kind(const struct gw_sequence *sequence, enum gw_mark_kind ki
         size_t occurrences = starts[g + 1] - starts[g];
         if (occurrences >= OCCURRENCES_MIN) {
             struct rated_mark rated = {.mark = found.marks[g]};
+            rated.first = positions[starts[g]];
+            rated.last = positions[starts[g + 1] - 1];
+            rated.count = occurrences;
             rate(positions + starts[g], occurrences, positions + range, range, &rated);
             rated.mark.preference = preference(sequence, first, positions + starts[g], occurrences);
             rated.regularity += PREFERENCE_WEIGHT * rated.mark.preference;
             if (last == sequence->count) {
-                size_t last_position = positions[starts[g + 1] - 1];
-                rated.regularity += WHOLE_END_WEIGHT * ends_with_run(sequence, first, last_position, rated.period);
+                rated.regularity += WHOLE_END_WEIGHT * ends_with_run(sequence, first, rated.last, rated.period);
             }
             keep(kept, kept_count, capacity, &rated);
         }

@@ -15,6 +15,8 @@
 #define PREFER_WHOLE_END 0.5 /* see gw_mark.preference */
 #define ORDERED 0.3          /* share of a loop's order below which units are alike by chance: see gw_order_share */
 #define REMAINDER_SHARE 0.7  /* of the units: this many must have the extra operations for them to count */
+#define FIRST_UNITS 2.0 /* of a run, may lack what a mark needs: an optimizer sets itself up after its first step */
+#define FIRST_SHARE 0.1 /* of the score, at most, that a mark may lose by them */
 
 struct judged {
     struct gw_mark mark;
@@ -379,10 +381,14 @@ static int choose(const struct gw_sequence *sequence, struct judged *judged, siz
     }
     /* Marks of one period differ in where the unit begins. */
     size_t top = chosen;
-    double top_preference = -1;
+    double top_preference = -1, least = 0;
+    if (chosen < count) {
+        least = 0.95 * judged[chosen].score -
+                fmin(FIRST_SHARE, FIRST_UNITS * judged[chosen].period / (double)sequence->count);
+    }
     for (size_t i = 0; i < count && chosen < count; i++) {
         if (fabs(judged[i].period - judged[chosen].period) > SAME_PERIOD * judged[chosen].period ||
-            judged[i].score < 0.95 * judged[chosen].score) {
+            judged[i].score < least) {
             continue;
         }
         bool whole = to_the_end && ends_whole(sequence, &judged[i], counts);
