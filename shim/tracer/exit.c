@@ -15,5 +15,6 @@ __attribute__((destructor)) static void say_exit(void)
         snprintf(number, sizeof(number), "%llu", (unsigned long long)streamless);
         gw_coverage(GW_COVERAGE_UNTIMED, number, "their stream or context could not be told");
     }
+    gw_process_suppressed();
     gw_coverage(GW_COVERAGE_ENDED, "", "");
 }

@@ -143,6 +143,25 @@ static void say_libraries(void)
         gw_coverage(GW_COVERAGE_LIBRARY, gw_text_file(path), path);
 }
 
+static void say_missed(uint32_t count, uint32_t *seen, const char *why)
+{
+    char text[16];
+
+    if (count == *seen)
+        return;
+    snprintf(text, sizeof(text), "%u", count - *seen);
+    *seen = count;
+    gw_coverage(GW_COVERAGE_MISSED, text, why);
+}
+
+void gw_process_suppressed(void)
+{
+    static uint32_t seen;
+
+    say_missed(__atomic_load_n(&gw_tracer.suppressed, __ATOMIC_RELAXED), &seen,
+               "calls of a signal handler that interrupted the tool");
+}
+
 void gw_process_notes(struct gw_thread *thread)
 {
     static const char *const apis[GW_API_COUNT] = {"driver", "runtime", "nccl", "cupti"};
@@ -177,13 +196,8 @@ void gw_process_notes(struct gw_thread *thread)
         else
             gw_coverage(GW_COVERAGE_NOT_WRAPPED, notes->passed[passed_seen].name, version);
     }
-    uint32_t missed = __atomic_load_n(&notes->missed, __ATOMIC_RELAXED);
-    if (missed != missed_seen) {
-        char count[16];
-
-        snprintf(count, sizeof(count), "%u", missed - missed_seen);
-        missed_seen = missed;
-        gw_coverage(GW_COVERAGE_MISSED, count, "calls made while the tracer was being loaded");
-    }
+    say_missed(__atomic_load_n(&notes->missed, __ATOMIC_RELAXED), &missed_seen,
+               "calls made while the tracer was being loaded");
+    gw_process_suppressed();
     pthread_mutex_unlock(&lock);
 }

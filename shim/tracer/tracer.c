@@ -165,13 +165,23 @@ static inline bool is_measured(struct gw_thread *thread)
     return true;
 }
 
+// A signal handler of the program's calls CUDA where it interrupted the tool. (The tool's own threads never enter.)
+__attribute__((noinline, cold)) static bool suppress(struct gw_thread *thread)
+{
+    if (thread->generation == gw_tracer.generation) {
+        __atomic_fetch_add(&gw_tracer.suppressed, 1, __ATOMIC_RELAXED);
+        thread->notes_seen = __atomic_load_n(&gw_tracer.host->notes->changes, __ATOMIC_RELAXED) - 1; // to be told
+    }
+    return false;
+}
+
 bool gw_call_begin(struct gw_thread *thread, struct gw_call *call, unsigned function, const uint64_t *words)
 {
     const struct gw_info *info = &gw_tracer.info[function];
     int saved_errno;
 
-    if (thread->busy)
-        return false;
+    if (__builtin_expect(thread->busy, 0))
+        return suppress(thread);
     thread->busy = 1;
     saved_errno = errno;
     call->unwritten = __builtin_expect(gw_steps_counted, 0) && gw_steps_are_off();
@@ -346,7 +356,7 @@ static bool begin_by_steps(struct gw_thread *thread, struct gw_call *call, unsig
     const struct gw_info *info = &gw_tracer.info[function];
 
     if (thread->busy)
-        return false;
+        return gw_steps_are_off() ? false : suppress(thread);
     gw_steps_before(thread, info, words);
     // A thread's first call, which may be a forked process's, makes it known in any case.
     if (watched[function] != WATCHED && gw_steps_are_off() && thread->generation == gw_tracer.generation)

@@ -65,6 +65,7 @@ struct gw_tracer {
     uint32_t generation; // grows in each forked child
     int32_t captures;    // stream captures begun and not ended
     uint64_t streamless; // operations whose stream could not be told: they have no times
+    uint32_t suppressed; // calls that were not recorded, because a signal handler made them within the tool
     enum gw_hash_mode hash;
     bool child; // forked from a process that used CUDA: CUDA does not work here, the tool does not call it
     struct gw_info info[GW_FUNCTION_COUNT];
@@ -111,6 +112,7 @@ void gw_own_time_add(uint32_t own_ns);
 // process.c: the process event and what was seen of libraries and routes.
 void gw_process_enter(void);
 void gw_process_notes(struct gw_thread *thread);
+void gw_process_suppressed(void);
 void gw_coverage(enum gw_coverage_kind kind, const char *name, const char *detail);
 void gw_nccl_version(int version); // emits what ncclGetVersion says
 
