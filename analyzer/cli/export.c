@@ -136,6 +136,7 @@ int gw_verb_export(int argc, char **argv)
     struct export_options chosen = {.format = &formats[0]};
     if (gw_parse_options(&argp, argc, argv, 0, &chosen) != 0)
         return GW_EXIT_USAGE;
+    chosen.model.with_call_ids = true;
     struct gw_model *model = gw_load_model(argv[0], chosen.run, &chosen.model);
     if (!model)
         return GW_EXIT_FAILURE;

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <gnu/libc-version.h>
 #include <jansson.h>
+#include <malloc.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdbool.h>
@@ -96,6 +97,9 @@ int main(int argc, char **argv)
     const char *names[VERB_COUNT];
     char command[64];
     struct gw_runtime runtime;
+    /* Most of the memory of a report are arrays that serve one stage each: each has a mapping of its own, so that it is
+     * given back when it is freed, whatever the sizes freed before. */
+    mallopt(M_MMAP_THRESHOLD, 128 * 1024);
     gw_runtime_find(&runtime);
     occupy_closed_streams();
     if (argc < 2) {

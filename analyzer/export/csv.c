@@ -42,7 +42,7 @@ static void put_time(FILE *file, uint64_t time_ns)
 static void put_call_id(FILE *file, const struct gw_model *model, uint32_t call)
 {
     if (call != GW_NONE) {
-        fprintf(file, "%" PRIu64, model->calls[call].call_id);
+        fprintf(file, "%" PRIu64, gw_call_id(model, call));
     }
 }
 
@@ -55,7 +55,8 @@ static void write_calls(FILE *file, const struct source *source)
         const struct gw_thread *thread = &model->threads[call->thread];
         bool ended = !(call->flags & (GW_CALL_NO_END | GW_CALL_END_LOST));
         fprintf(file, "%" PRIu32 ",%" PRIu32 ",%u,%" PRIu64 ",%s,%" PRIu64 ",", thread->process, thread->tid,
-                (unsigned)call->depth, call->call_id, gw_function_name(call->function), call->begin_ns);
+                (unsigned)call->depth, gw_call_id(model, (uint32_t)i), gw_function_name(call->function),
+                call->begin_ns);
         put_time(file, ended ? call->end_ns : GW_TIME_UNKNOWN);
         putc(',', file);
         if (ended) {

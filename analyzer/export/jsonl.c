@@ -50,7 +50,7 @@ static void put_call_id(struct lines *lines, uint32_t call)
     if (call == GW_NONE)
         gw_json_null(&lines->json, "call_id");
     else
-        gw_json_number(&lines->json, "call_id", lines->model->calls[call].call_id);
+        gw_json_number(&lines->json, "call_id", gw_call_id(lines->model, call));
 }
 
 static int write_context(struct lines *lines)
@@ -110,7 +110,7 @@ static int write_calls(struct lines *lines)
         gw_json_number(&lines->json, "process", thread->process);
         gw_json_number(&lines->json, "tid", thread->tid);
         gw_json_number(&lines->json, "depth", call->depth);
-        gw_json_number(&lines->json, "call_id", call->call_id);
+        gw_json_number(&lines->json, "call_id", gw_call_id(model, (uint32_t)i));
         gw_json_text(&lines->json, "name", gw_function_name(call->function));
         gw_json_number(&lines->json, "begin_ns", call->begin_ns);
         put_time(lines, "end_ns", ended ? call->end_ns : GW_TIME_UNKNOWN);

@@ -153,9 +153,14 @@ static int map_functions(struct gw_builder *builder)
 
 /* uses_up: blocks of the inputs' records are freed as soon as the model has what they tell. */
 static int build(const char *path, const struct gw_model_input *inputs, size_t input_count, bool uses_up,
-                 struct gw_model **ret_model, struct gw_error *error)
+                 const struct gw_model_options *options, struct gw_model **ret_model, struct gw_error *error)
 {
-    struct gw_builder builder = {.inputs = inputs, .input_count = input_count, .uses_up = uses_up, .error = error};
+    struct gw_builder builder = {.inputs = inputs,
+                                 .input_count = input_count,
+                                 .with_call_ids = options && options->with_call_ids,
+                                 .uses_up = uses_up,
+                                 .timed_reference = GW_NONE,
+                                 .error = error};
     int (*const parts[])(struct gw_builder *) = {
         gw_build_sources, map_functions,        gw_build_context,    gw_build_ranges, gw_build_timings,
         gw_build_nodes,   gw_build_calls,       gw_build_op_lists,   gw_build_extras, gw_build_engines,
@@ -208,7 +213,7 @@ int gw_model_build_from_records(const char *path, const struct gw_model_input *i
                                 struct gw_error *error)
 {
     struct gw_model *model = NULL;
-    int status = build(path, inputs, input_count, false, &model, error);
+    int status = build(path, inputs, input_count, false, options, &model, error);
     if (!status) {
         status = find_steps(model, options, error);
     }
@@ -252,8 +257,8 @@ int gw_model_build(const char *run_path, const struct gw_model_options *options,
 }
 
 /* Where there are several clocks, a first model tells how they go. */
-static int build_aligned(const char *path, struct gw_recordings *recordings, struct gw_model **ret_model,
-                         struct gw_error *error)
+static int build_aligned(const char *path, struct gw_recordings *recordings, const struct gw_model_options *options,
+                         struct gw_model **ret_model, struct gw_error *error)
 {
     struct gw_clock *clocks = NULL;
     uint32_t *of_input = NULL;
@@ -261,7 +266,7 @@ static int build_aligned(const char *path, struct gw_recordings *recordings, str
     struct gw_model *model = NULL;
     int status = gw_clocks_list(recordings->inputs, recordings->inputs_count, &clocks, &count, &of_input);
     if (!status && count > 1) {
-        status = build(path, recordings->inputs, recordings->inputs_count, false, &model, error);
+        status = build(path, recordings->inputs, recordings->inputs_count, false, NULL, &model, error);
         status = status ? status : gw_clocks_fit(model, of_input, clocks, count);
         gw_model_destroy(model);
         model = NULL;
@@ -269,7 +274,7 @@ static int build_aligned(const char *path, struct gw_recordings *recordings, str
             status = gw_clocks_apply(recordings, of_input, clocks);
         }
     }
-    status = status ? status : build(path, recordings->inputs, recordings->inputs_count, true, &model, error);
+    status = status ? status : build(path, recordings->inputs, recordings->inputs_count, true, options, &model, error);
     status = status ? status : gw_clocks_check(model, of_input, clocks, count);
     if (status) {
         gw_clocks_free(clocks, count);
@@ -309,7 +314,7 @@ int gw_model_build_from_recordings(const char *path, struct gw_recordings *recor
     struct gw_model *model = NULL;
     int status = gw_recordings_arrange(recordings, options ? options->rank_bytes : 0, error);
     if (!status) {
-        status = build_aligned(path, recordings, &model, error);
+        status = build_aligned(path, recordings, options, &model, error);
     }
     for (char **problem = recordings->problems; problem && *problem && !status; problem++) {
         status = gw_add_problem(&model->run.problems, *problem);

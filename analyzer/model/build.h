@@ -17,6 +17,7 @@ struct gw_model_options {
                                by, else search the sequence of operations */
     uint32_t step_every;    /* with step_regex: only every n-th match starts one; 0 and 1: each */
     double link_gbps;       /* see gw_model.link_gbps */
+    bool with_call_ids;     /* fill gw_model.call_ids; those of an imported file are there in any case */
     uint64_t rank_bytes;    /* records to keep of each of several recordings, see recordings.h; 0: the usual */
 };
 

@@ -37,6 +37,7 @@ struct gw_builder {
     struct gw_model *model;
     const struct gw_model_input *inputs;
     size_t input_count;
+    bool with_call_ids;          /* see gw_model_options */
     bool uses_up;                /* it may free what it has read of the inputs */
     uint64_t begin_ns, end_ns;   /* of all events; GW_TIME_UNKNOWN and 0 without any */
     struct gw_map processes;     /* input, pid → process */
@@ -60,7 +61,9 @@ struct gw_builder {
     size_t blocks_count;
     struct gw_map timings; /* call id, process << 8 | op index → reference to its gpu_op record; taken ones: GW_NONE */
     size_t timings_left;   /* not taken */
-    struct gw_map nodes;   /* the same keys → last of the launch's gpu_node records in node_links */
+    struct gw_record timed; /* the record of timed_reference, which is asked for twice: for its device, for its times */
+    uint32_t timed_reference; /* GW_NONE: none */
+    struct gw_map nodes;      /* the same keys → last of the launch's gpu_node records in node_links */
     struct gw_node_link *node_links;
     size_t node_links_count;
     struct gw_error *error;
@@ -148,7 +151,7 @@ uint8_t gw_builder_copy_kind(uint8_t direction);
 int gw_build_op_lists(struct gw_builder *builder);
 
 /* Ordinal of the device that timed the operation of the call's record, or GW_NONE. */
-uint32_t gw_builder_op_device(const struct gw_builder *builder, uint32_t process, const struct gw_record *record);
+uint32_t gw_builder_op_device(struct gw_builder *builder, uint32_t process, const struct gw_record *record);
 
 /* The source that a record is of, by the record's reference. */
 static inline const struct gw_source *gw_builder_source(const struct gw_builder *builder, uint32_t reference)

@@ -2,22 +2,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <xxhash.h>
+
 #include "analyzer/model/builder.h"
 
 /* The thread of a tid, as it was found last; one slot for each of the tid's lowest bits. */
 #define CACHED_THREADS 64u
+/* Details of a kind that may be shared; one slot for each. */
+#define SHARED_DETAILS 1024u
 
 struct cached_thread {
     uint32_t pid, tid, thread;
     size_t input;
 };
 
+struct outer_call {
+    uint64_t id;
+    uint32_t call; /* index, or GW_NONE */
+};
+
 struct gathering {
     struct gw_builder *builder;
-    struct gw_map begins; /* call id, site without flags → 0: entered, 1: ended, too */
-    uint32_t *last_outer; /* of each thread: index of its latest call of depth 1 */
+    struct gw_map begins;          /* call id, site without flags → 0: entered, 1: ended, too */
+    struct outer_call *last_outer; /* of each thread: its latest call of depth 1 */
     struct cached_thread cached[CACHED_THREADS];
     struct gw_call_merge merge;
+    uint32_t shared[GW_DETAIL_COLLECTIVE][SHARED_DETAILS]; /* by kind: index */
 };
 
 static uint64_t place_key(size_t input, const struct gw_record *record)
@@ -81,14 +91,9 @@ static void match_ends(struct gathering *self)
     const struct gw_builder *builder = self->builder;
     for (size_t s = 0; s < builder->sources_count; s++) {
         const struct gw_source *source = &builder->sources[s];
-        size_t left = source->announced;
-        for (size_t i = 0; i < source->calls_count && left; i++) {
+        for (size_t i = 0; i < source->ends_count; i++) {
             struct gw_record record;
-            gw_builder_record(builder, source->calls[i], &record);
-            if (!(GW_SITE_FLAGS(record.site) & GW_SITE_HAS_BEGIN)) {
-                continue;
-            }
-            left--;
+            gw_builder_record(builder, source->ends[i], &record);
             uint32_t *begin = gw_map_find(&self->begins, record.call, place_key(source->input, &record));
             if (begin) {
                 *begin = 1;
@@ -132,15 +137,27 @@ static uint32_t thread_of(struct gathering *self, size_t input, const struct gw_
         *cached = (struct cached_thread){.pid = pid, .tid = tid, .thread = thread, .input = input};
         size_t after = self->builder->model->threads_count;
         if (after != before) {
-            uint32_t *grown = realloc(self->last_outer, after * sizeof(*grown));
+            struct outer_call *grown = realloc(self->last_outer, after * sizeof(*grown));
             if (!grown) {
                 return GW_NONE;
             }
             self->last_outer = grown;
-            grown[after - 1] = GW_NONE;
+            grown[after - 1].call = GW_NONE;
         }
     }
     return cached->thread;
+}
+
+/* Of details that are alike, as those of a loop's calls are, one is kept: the index of the last of the array, or of an
+ * earlier one of the same bytes. */
+static uint32_t share(struct gathering *self, uint8_t kind, const void *details, size_t bytes, size_t *count)
+{
+    const char *all = details, *last = all + *count * bytes;
+    uint32_t *known = &self->shared[kind][XXH3_64bits(last, bytes) % SHARED_DETAILS];
+    if (*known >= *count || memcmp(all + *known * bytes, last, bytes) != 0) {
+        *known = (uint32_t)(*count)++;
+    }
+    return *known;
 }
 
 /* Stores the arguments of the call and returns the index of its detail; *ret_kind says in which array. */
@@ -164,7 +181,7 @@ static uint32_t add_detail(struct gathering *self, uint32_t process, const struc
             .block = {(uint32_t)block & 0xfffu, (uint32_t)(block >> 12) & 0xfffu, (uint32_t)(block >> 24) & 0xffu},
             .shared_bytes = (uint32_t)(block >> 32),
         };
-        return (uint32_t)model->launches_count++;
+        return share(self, *ret_kind, model->launches, sizeof(*model->launches), &model->launches_count);
     }
     case GW_RECORD_copy: {
         uint32_t how = (uint32_t)words[GW_ARG_copy_how];
@@ -180,14 +197,14 @@ static uint32_t add_detail(struct gathering *self, uint32_t process, const struc
             .dst_kind = (uint8_t)(how >> 16),
             .blocking = how >> 24 & 1,
         };
-        return (uint32_t)model->copies_count++;
+        return share(self, *ret_kind, model->copies, sizeof(*model->copies), &model->copies_count);
     }
     case GW_RECORD_memset:
         *ret_kind = GW_DETAIL_MEMSET;
         model->memsets[model->memsets_count] = (struct gw_memset){.dst = words[GW_ARG_memset_dst],
                                                                   .size_bytes = words[GW_ARG_memset_bytes],
                                                                   .stream = STREAM(words[GW_ARG_memset_stream])};
-        return (uint32_t)model->memsets_count++;
+        return share(self, *ret_kind, model->memsets, sizeof(*model->memsets), &model->memsets_count);
     case GW_RECORD_memory: {
         uint32_t kind = (uint32_t)words[GW_ARG_memory_kind];
         bool ordered = (kind & ~(uint32_t)GW_MEMORY_FREE) == GW_MEMORY_ASYNC;
@@ -197,7 +214,7 @@ static uint32_t add_detail(struct gathering *self, uint32_t process, const struc
                                .size_bytes = words[GW_ARG_memory_bytes],
                                .stream = ordered ? STREAM(words[GW_ARG_memory_stream]) : GW_NONE,
                                .kind = kind};
-        return (uint32_t)model->memories_count++;
+        return share(self, *ret_kind, model->memories, sizeof(*model->memories), &model->memories_count);
     }
     case GW_RECORD_order: {
         uint16_t what = (uint16_t)words[GW_ARG_order_what];
@@ -209,14 +226,14 @@ static uint32_t add_detail(struct gathering *self, uint32_t process, const struc
                               .stream = streamless ? GW_NONE : STREAM(words[GW_ARG_order_stream]),
                               .what = what,
                               .value = (uint16_t)words[GW_ARG_order_value]};
-        return (uint32_t)model->orders_count++;
+        return share(self, *ret_kind, model->orders, sizeof(*model->orders), &model->orders_count);
     }
     case GW_RECORD_module:
         *ret_kind = GW_DETAIL_MODULE;
         model->modules[model->modules_count] = (struct gw_module){.handle = words[GW_ARG_module_handle],
                                                                   .size_bytes = words[GW_ARG_module_bytes],
                                                                   .hash = words[GW_ARG_module_hash]};
-        return (uint32_t)model->modules_count++;
+        return share(self, *ret_kind, model->modules, sizeof(*model->modules), &model->modules_count);
     case GW_RECORD_graph:
         *ret_kind = GW_DETAIL_GRAPH;
         model->graphs[model->graphs_count] =
@@ -226,7 +243,7 @@ static uint32_t add_detail(struct gathering *self, uint32_t process, const struc
                                             ? STREAM(words[GW_ARG_graph_stream])
                                             : GW_NONE,
                               .nodes = (uint32_t)words[GW_ARG_graph_nodes]};
-        return (uint32_t)model->graphs_count++;
+        return share(self, *ret_kind, model->graphs, sizeof(*model->graphs), &model->graphs_count);
     case GW_RECORD_comm: {
         uint64_t what = words[GW_ARG_comm_what];
         *ret_kind = GW_DETAIL_COLLECTIVE;
@@ -280,7 +297,6 @@ static int gather(struct gathering *self)
         *call = (struct gw_call){
             .begin_ns = record.begin_ns,
             .end_ns = unfinished ? GW_TIME_UNKNOWN : record.time_ns,
-            .call_id = record.call,
             .thread = thread,
             .result = record.result,
             .function = function_of(builder, input, &record),
@@ -293,14 +309,17 @@ static int gather(struct gathering *self)
             !gw_map_find(&self->begins, record.call, place_key(input, &record))) {
             call->flags |= GW_CALL_NO_BEGIN;
         }
-        uint32_t *outer = &self->last_outer[thread];
+        struct outer_call *outer = &self->last_outer[thread];
         if (call->depth <= 1) {
-            *outer = (uint32_t)k;
+            *outer = (struct outer_call){.id = record.call, .call = (uint32_t)k};
+        }
+        if (model->call_ids) {
+            model->call_ids[model->call_ids_count++] = record.call;
         }
         model->calls_count = k + 1;
         if (!unfinished && (site_flags & GW_SITE_OP_INDEX) && !(site_flags & GW_SITE_CAPTURED)) {
-            bool nested = *outer != GW_NONE && model->calls[*outer].call_id == call->call_id;
-            int status = gw_builder_add_op(builder, (uint32_t)k, nested ? *outer : GW_NONE, &record);
+            bool nested = outer->call != GW_NONE && outer->id == record.call;
+            int status = gw_builder_add_op(builder, (uint32_t)k, nested ? outer->call : GW_NONE, &record);
             if (status) {
                 return status;
             }
@@ -382,12 +401,13 @@ int gw_build_calls(struct gw_builder *builder)
     model->calls = malloc((call_capacity + 1) * sizeof(*model->calls));
     model->ops = malloc((op_capacity + 1) * sizeof(*model->ops));
     self.last_outer = malloc((model->threads_count + 1) * sizeof(*self.last_outer));
-    if (!model->calls || !model->ops || !self.last_outer) {
+    model->call_ids = builder->with_call_ids ? malloc((call_capacity + 1) * sizeof(*model->call_ids)) : NULL;
+    if (!model->calls || !model->ops || !self.last_outer || (builder->with_call_ids && !model->call_ids)) {
         status = -ENOMEM;
         goto end;
     }
     for (size_t i = 0; i < model->threads_count; i++) {
-        self.last_outer[i] = GW_NONE;
+        self.last_outer[i].call = GW_NONE;
     }
     status = gather(&self);
     if (!status) {

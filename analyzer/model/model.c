@@ -55,12 +55,12 @@ void gw_model_destroy(struct gw_model *model)
     free(model->run.versions_json);
     free(model->run.environment_json);
     void *const arrays[] = {
-        model->processes,    model->threads,    model->devices,    model->streams,     model->calls,
-        model->thread_calls, model->ops,        model->stream_ops, model->names,       model->name_kinds,
-        model->launches,     model->copies,     model->memsets,    model->memories,    model->process_ops,
-        model->orders,       model->modules,    model->graphs,     model->thread_gaps, model->communicators,
-        model->collectives,  model->recordings, model->losses,     model->coverages,   model->steps,
-        model->ranges,
+        model->processes,     model->threads,     model->devices,    model->streams, model->calls,
+        model->thread_calls,  model->ops,         model->stream_ops, model->names,   model->name_kinds,
+        model->call_ids,      model->launches,    model->copies,     model->memsets, model->memories,
+        model->process_ops,   model->orders,      model->modules,    model->graphs,  model->thread_gaps,
+        model->communicators, model->collectives, model->recordings, model->losses,  model->coverages,
+        model->steps,         model->ranges,
     };
     for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++) {
         free(arrays[i]);

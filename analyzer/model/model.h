@@ -5,8 +5,8 @@
  * All times are nanoseconds on CLOCK_MONOTONIC of the traced host. Arrays are owned by the model and freed with it. An
  * index that points nowhere is GW_NONE.
  *
- * Memory: 44 bytes a call with its place in thread_calls, 64 bytes an operation with its places in two lists, 24–64
- * bytes of arguments for each call that carries some.
+ * Memory: 36 bytes a call with its place in thread_calls, 64 bytes an operation with its places in two lists, 16–64
+ * bytes of arguments for each call whose like was not seen shortly before.
  */
 #ifndef GW_ANALYZER_MODEL_MODEL_H
 #define GW_ANALYZER_MODEL_MODEL_H
@@ -87,9 +87,8 @@ struct gw_stream {
 
 struct gw_call {
     uint64_t begin_ns, end_ns;
-    uint64_t call_id;
     uint32_t thread;
-    uint32_t detail; /* index into the array its detail_kind names, or GW_NONE */
+    uint32_t detail; /* index into the array its detail_kind names, or GW_NONE; calls that are alike share one */
     int32_t result;
     uint16_t function;                  /* row of shim/api/functions.def */
     uint8_t depth;                      /* 1 outermost */
@@ -361,6 +360,7 @@ struct gw_model {
     GW_ARRAY(struct gw_device, devices);
     GW_ARRAY(struct gw_stream, streams);
     GW_ARRAY(struct gw_call, calls);  /* ordered by begin_ns; an outer call stands before those nested in it */
+    GW_ARRAY(uint64_t, call_ids);     /* by call: its id in the trace; none unless asked for, see gw_model_options */
     GW_ARRAY(uint32_t, thread_calls); /* indices into calls grouped by thread, in order of begin */
     GW_ARRAY(struct gw_op, ops);      /* ordered by enqueue (begin of their call) */
     GW_ARRAY(uint32_t, stream_ops);   /* indices into ops grouped by stream, in order of enqueue */
@@ -390,6 +390,12 @@ struct gw_model {
 
 /* Frees everything the model owns and the model itself; NULL is allowed. */
 void gw_model_destroy(struct gw_model *model);
+
+/* The id that the call, its nested calls and what they enqueued have in the trace; 0 where ids were not asked for. */
+static inline uint64_t gw_call_id(const struct gw_model *model, uint32_t call)
+{
+    return call < model->call_ids_count ? model->call_ids[call] : 0;
+}
 
 /* Index of the first step of a process that ends after a time, or of what follows its last. */
 size_t gw_step_after(const struct gw_model *model, uint32_t process, uint64_t t_ns);

@@ -29,18 +29,22 @@ int gw_build_timings(struct gw_builder *builder)
     return 0;
 }
 
-uint32_t gw_builder_op_device(const struct gw_builder *builder, uint32_t process, const struct gw_record *record)
+static const struct gw_record *timing_of(struct gw_builder *builder, uint32_t reference)
+{
+    if (reference != builder->timed_reference) {
+        gw_builder_record(builder, reference, &builder->timed);
+        builder->timed_reference = reference;
+    }
+    return &builder->timed;
+}
+
+uint32_t gw_builder_op_device(struct gw_builder *builder, uint32_t process, const struct gw_record *record)
 {
     uint64_t key = timing_key(process, GW_SITE_FLAGS(record->site) & GW_SITE_OP_INDEX);
     const uint32_t *timing = gw_map_find(&builder->timings, record->call, key);
     const uint32_t *node = timing ? NULL : gw_map_find(&builder->nodes, record->call, key);
     const uint32_t reference = node ? builder->node_links[*node].reference : timing ? *timing : GW_NONE;
-    if (reference == GW_NONE) {
-        return GW_NONE;
-    }
-    struct gw_record timed;
-    gw_builder_record(builder, reference, &timed);
-    return GW_WHERE_DEVICE(timed.site);
+    return reference == GW_NONE ? GW_NONE : GW_WHERE_DEVICE(timing_of(builder, reference)->site);
 }
 
 uint8_t gw_builder_kernel_kind(const struct gw_model *model, uint32_t name)
@@ -123,9 +127,7 @@ int gw_builder_add_op(struct gw_builder *builder, uint32_t call_index, uint32_t 
     uint64_t key = timing_key(process, GW_SITE_FLAGS(record->site) & GW_SITE_OP_INDEX);
     uint32_t *timing = gw_map_find(&builder->timings, record->call, key);
     if (timing && *timing != GW_NONE) {
-        struct gw_record timed;
-        gw_builder_record(builder, *timing, &timed);
-        set_times(&op, &timed);
+        set_times(&op, timing_of(builder, *timing));
         gw_builder_done(builder, *timing);
         *timing = GW_NONE;
         builder->timings_left--;

@@ -93,24 +93,31 @@ static int take_other(const struct gw_builder *builder, struct gw_source *source
                : 0;
 }
 
-static void take(const struct gw_builder *builder, struct gw_source *source, const struct gw_record *record,
-                 uint32_t reference, struct sorting *sorting)
+static int take(const struct gw_builder *builder, struct gw_source *source, const struct gw_record *record,
+                uint32_t reference, struct sorting *sorting)
 {
     if (record->type == GW_RECORD_gpu_op) {
         source->timings[source->timings_count++] = reference;
-        return;
+        return 0;
     }
     if (record->type == GW_RECORD_call_begin) {
         source->begins[source->begins_count++] = reference;
-        return;
+        return 0;
     }
     uint8_t flags = GW_SITE_FLAGS(record->site);
     source->calls[source->calls_count++] = reference;
     source->enqueued += (flags & GW_SITE_OP_INDEX) && !(flags & GW_SITE_CAPTURED);
-    source->announced += (flags & GW_SITE_HAS_BEGIN) != 0;
     if (sorting->moves_left) {
         insert_last(builder, sorting, source->calls, source->calls_count, place_in(record));
     }
+    if (!(flags & GW_SITE_HAS_BEGIN)) {
+        return 0;
+    }
+    if (GW_GROW(source->ends, source->ends_count)) {
+        return -ENOMEM;
+    }
+    source->ends[source->ends_count++] = reference;
+    return 0;
 }
 
 static void free_block(struct gw_builder *builder, struct gw_block_place *place)
@@ -154,10 +161,10 @@ static int fill_source(void *user, size_t index)
         for (uint32_t i = 0, at = 0, next; i < place->block->count; i++, at = next) {
             const uint32_t reference = (uint32_t)((source->first_block + b) << 16 | at);
             next = gw_record_get(place->block, at, &record);
-            if (record.type <= GW_RECORD_call_begin || record.type == GW_RECORD_gpu_op) {
-                take(builder, source, &record, reference, &sorting);
-                place->left++;
-            } else if (take_other(builder, source, &record, reference)) {
+            const bool is_own = record.type <= GW_RECORD_call_begin || record.type == GW_RECORD_gpu_op;
+            place->left += is_own;
+            if (is_own ? take(builder, source, &record, reference, &sorting)
+                       : take_other(builder, source, &record, reference)) {
                 return -ENOMEM;
             }
         }
@@ -266,6 +273,7 @@ void gw_sources_clear(struct gw_builder *builder)
         free(builder->sources[s].calls);
         free(builder->sources[s].timings);
         free(builder->sources[s].begins);
+        free(builder->sources[s].ends);
         free(builder->sources[s].others);
         gw_record_stream_clear(&builder->sources[s].kept);
     }

@@ -27,8 +27,9 @@ struct gw_source {
     size_t begins_count;
     uint32_t *others; /* of all others */
     size_t others_count;
-    size_t enqueued;  /* calls that enqueued an operation */
-    size_t announced; /* calls of which the trace should have a call_begin, too */
+    size_t enqueued; /* calls that enqueued an operation */
+    uint32_t *ends;  /* of calls of which the trace should have a call_begin, too, until calls are merged */
+    size_t ends_count;
 };
 
 /* sources.c: fills the builder's sources and blocks from its inputs. */

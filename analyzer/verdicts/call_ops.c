@@ -3,32 +3,80 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define GROUP_BITS 5
+#define PLACE_MASK ((1u << GROUP_BITS) - 1)
+
+/* Sorts the operations of each group of calls by call. They are nearly in order. */
+static void sort_groups(struct gw_call_ops *ops, size_t groups)
+{
+    for (size_t g = 0; g < groups; g++) {
+        for (uint32_t i = ops->first[g] + 1; i < ops->first[g + 1]; i++) {
+            uint32_t op = ops->list[i], at = i;
+            uint8_t place = ops->places[i];
+            for (; at > ops->first[g] && ops->places[at - 1] > place; at--) {
+                ops->list[at] = ops->list[at - 1];
+                ops->places[at] = ops->places[at - 1];
+            }
+            ops->list[at] = op;
+            ops->places[at] = place;
+        }
+    }
+}
+
 int gw_call_ops_init(struct gw_call_ops *ret_call_ops, const struct gw_model *model)
 {
-    struct gw_call_ops ops = {calloc(model->calls_count + 2, sizeof *ops.first),
-                              calloc(model->ops_count + 1, sizeof *ops.list)};
-    if (!ops.first || !ops.list) {
+    const size_t groups = (model->calls_count >> GROUP_BITS) + 1;
+    struct gw_call_ops ops = {.list = calloc(model->ops_count + 1, sizeof *ops.list),
+                              .places = calloc(model->ops_count + 1, sizeof *ops.places),
+                              .first = calloc(groups + 2, sizeof *ops.first)};
+    if (!ops.first || !ops.list || !ops.places) {
         gw_call_ops_release(&ops);
         return -ENOMEM;
     }
-    /* Counted two places on, so that filling the list leaves each call's begin in its own place. */
+    /* Counted two places on, so that filling the list leaves each group's begin in its own place. */
     for (size_t i = 0; i < model->ops_count; i++) {
         if (model->ops[i].outer_call != GW_NONE)
-            ops.first[model->ops[i].outer_call + 2]++;
+            ops.first[(model->ops[i].outer_call >> GROUP_BITS) + 2]++;
     }
-    for (size_t c = 2; c < model->calls_count + 2; c++)
-        ops.first[c] += ops.first[c - 1];
+    for (size_t g = 2; g < groups + 2; g++)
+        ops.first[g] += ops.first[g - 1];
     for (uint32_t i = 0; i < model->ops_count; i++) {
-        if (model->ops[i].outer_call != GW_NONE)
-            ops.list[ops.first[model->ops[i].outer_call + 1]++] = i;
+        uint32_t call = model->ops[i].outer_call;
+        if (call == GW_NONE)
+            continue;
+        uint32_t *at = &ops.first[(call >> GROUP_BITS) + 1];
+        ops.list[*at] = i;
+        ops.places[(*at)++] = call & PLACE_MASK;
     }
+    sort_groups(&ops, groups);
     *ret_call_ops = ops;
     return 0;
+}
+
+/* The first in list[low] … list[high - 1] of the call at a place in its group, or of a later one. */
+static uint32_t first_from(const struct gw_call_ops *call_ops, uint32_t low, uint32_t high, uint32_t place)
+{
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (call_ops->places[middle] < place)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct gw_op_range gw_call_ops_of(const struct gw_call_ops *call_ops, uint32_t call)
+{
+    const uint32_t *group = &call_ops->first[call >> GROUP_BITS], place = call & PLACE_MASK;
+    const uint32_t first = first_from(call_ops, group[0], group[1], place);
+    return (struct gw_op_range){first, first_from(call_ops, first, group[1], place + 1)};
 }
 
 void gw_call_ops_release(struct gw_call_ops *call_ops)
 {
     free(call_ops->first);
     free(call_ops->list);
+    free(call_ops->places);
     *call_ops = (struct gw_call_ops){0};
 }

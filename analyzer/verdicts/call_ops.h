@@ -1,5 +1,7 @@
 /*
  * Which operations each outermost call enqueued.
+ *
+ * Memory: 5 bytes an operation, 4 for every 32 calls.
  */
 #ifndef GW_ANALYZER_VERDICTS_CALL_OPS_H
 #define GW_ANALYZER_VERDICTS_CALL_OPS_H
@@ -7,9 +9,18 @@
 #include "analyzer/model/model.h"
 
 struct gw_call_ops {
-    uint32_t *first; /* the operations of call c are list[first[c]] … list[first[c + 1] - 1], in order of enqueue */
-    uint32_t *list;  /* indices into model->ops */
+    uint32_t *list;  /* indices into the model's operations, by outermost call, then in order of enqueue */
+    uint8_t *places; /* likewise: the call's number modulo 32 */
+    uint32_t *first; /* the operations of calls 32 × g … 32 × g + 31 are list[first[g]] … list[first[g + 1] - 1] */
 };
+
+/* Some operations: list[first] … list[end - 1]. */
+struct gw_op_range {
+    uint32_t first, end;
+};
+
+/* What the call enqueued. */
+struct gw_op_range gw_call_ops_of(const struct gw_call_ops *call_ops, uint32_t call);
 
 /* Returns 0 or -ENOMEM. Release takes half-built ones too. */
 int gw_call_ops_init(struct gw_call_ops *ret_call_ops, const struct gw_model *model);

@@ -45,7 +45,10 @@ void gw_comm_plan_drop(struct gw_comm_plan *plan, const struct gw_judge *judge, 
 {
     uint32_t call = judge->model->ops[op].outer_call;
     plan->ops[op] |= GW_OP_EDIT_DROP;
-    if (call != GW_NONE && judge->call_ops.first[call + 1] - judge->call_ops.first[call] == 1)
+    if (call == GW_NONE)
+        return;
+    const struct gw_op_range range = gw_call_ops_of(&judge->call_ops, call);
+    if (range.end - range.first == 1)
         plan->calls[call] |= GW_EDIT_DROP;
 }
 

@@ -79,7 +79,9 @@ void gw_finding_edit(struct gw_finding *finding, const struct gw_judge *judge, c
     const uint8_t of_host = GW_EDIT_DROP | GW_EDIT_QUICK | GW_EDIT_NO_THINK | GW_EDIT_NO_BLOCK;
     if (!(edit & ~of_host) && fact->cls != GW_CALL_ORDER && idle > host)
         idle = host;
-    for (uint32_t i = judge->call_ops.first[fact->call]; i < judge->call_ops.first[fact->call + 1]; i++) {
+    const struct gw_op_range range =
+        fact->enqueues_nothing ? (struct gw_op_range){0, 0} : gw_call_ops_of(&judge->call_ops, fact->call);
+    for (uint32_t i = range.first; i < range.end; i++) {
         const struct gw_op *op = &judge->model->ops[judge->call_ops.list[i]];
         bool is_copy = op->kind == GW_OP_H2D || op->kind == GW_OP_D2H || op->kind == GW_OP_D2D || op->kind == GW_OP_P2P;
         if (!(op->flags & GW_OP_UNTIMED) &&
@@ -135,7 +137,6 @@ char *gw_describe_call(const struct gw_judge *judge, uint32_t index)
         if (model->calls[i].thread == call->thread && model->calls[i].detail_kind != GW_DETAIL_NONE) {
             fact.detail = (uint32_t)i;
             fact.detail_kind = model->calls[i].detail_kind;
-            fact.argument = model->calls[i].detail;
             break;
         }
     }

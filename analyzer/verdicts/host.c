@@ -10,39 +10,48 @@
 #define CPU_NONE_PERCENT 5u
 #define CPU_ALL_PERCENT 95u
 
-/* Lists a thread's outermost calls where all of its calls would have room; stores how many in thread_calls[t + 1]. */
+struct listing {
+    struct gw_host *host;
+    uint32_t *counts; /* by thread: its outermost calls */
+};
+
+static int count_calls(void *user, size_t index)
+{
+    const struct listing *listing = user;
+    const struct gw_model *model = listing->host->model;
+    const struct gw_thread *thread = &model->threads[index];
+    for (uint32_t i = 0; i < thread->call_count; i++)
+        listing->counts[index] += model->calls[model->thread_calls[thread->call_first + i]].depth <= 1;
+    return 0;
+}
+
 static int list_calls(void *user, size_t index)
 {
-    struct gw_host *host = user;
-    const struct gw_model *model = host->model;
+    const struct listing *listing = user;
+    const struct gw_model *model = listing->host->model;
     const struct gw_thread *thread = &model->threads[index];
-    uint32_t *calls = host->calls + thread->call_first;
-    size_t used = 0;
+    size_t at = listing->host->thread_calls[index];
     for (uint32_t i = 0; i < thread->call_count; i++) {
         uint32_t call = model->thread_calls[thread->call_first + i];
-        calls[used] = call;
-        used += model->calls[call].depth <= 1;
+        if (model->calls[call].depth <= 1)
+            listing->host->own_calls[at++] = call;
     }
-    host->thread_calls[index + 1] = used;
     return 0;
 }
 
 int gw_host_init(struct gw_host *ret_host, const struct gw_model *model)
 {
     struct gw_host host = {.model = model};
+    struct listing listing = {.host = &host, .counts = calloc(model->threads_count + 1, sizeof *listing.counts)};
     size_t gap = 0;
-    host.calls = malloc((model->thread_calls_count + 1) * sizeof *host.calls);
+    int ret = -ENOMEM;
     host.thread_calls = calloc(model->threads_count + 1, sizeof *host.thread_calls);
     host.thread_gaps = calloc(model->threads_count + 1, sizeof *host.thread_gaps);
-    if (!host.calls || !host.thread_calls || !host.thread_gaps) {
-        gw_host_release(&host);
-        return -ENOMEM;
-    }
-    gw_parallel_for(model->threads_count, list_calls, &host);
+    if (!listing.counts || !host.thread_calls || !host.thread_gaps)
+        goto end;
+    gw_parallel_for(model->threads_count, count_calls, &listing);
     for (uint32_t t = 0; t < model->threads_count; t++) {
-        size_t first = host.thread_calls[t], count = host.thread_calls[t + 1];
-        memmove(host.calls + first, host.calls + model->threads[t].call_first, count * sizeof *host.calls);
-        host.thread_calls[t + 1] = first + count;
+        host.thread_calls[t + 1] = host.thread_calls[t] + listing.counts[t];
         while (gap < model->thread_gaps_count && model->thread_gaps[gap].thread < t)
             gap++;
         host.thread_gaps[t] = gap;
@@ -50,13 +59,25 @@ int gw_host_init(struct gw_host *ret_host, const struct gw_model *model)
             gap++;
     }
     host.thread_gaps[model->threads_count] = gap;
+    host.calls = model->thread_calls;
+    if (host.thread_calls[model->threads_count] != model->thread_calls_count) {
+        host.calls = host.own_calls = malloc((host.thread_calls[model->threads_count] + 1) * sizeof *host.own_calls);
+        if (!host.own_calls)
+            goto end;
+        gw_parallel_for(model->threads_count, list_calls, &listing);
+    }
     *ret_host = host;
-    return 0;
+    host = (struct gw_host){0};
+    ret = 0;
+end:
+    free(listing.counts);
+    gw_host_release(&host);
+    return ret;
 }
 
 void gw_host_release(struct gw_host *host)
 {
-    free(host->calls);
+    free(host->own_calls);
     free(host->thread_calls);
     free(host->thread_gaps);
     *host = (struct gw_host){0};

@@ -8,9 +8,10 @@
 
 struct gw_host {
     const struct gw_model *model;
-    uint32_t *calls;      /* depth-1 calls of all threads, grouped by thread, in order of begin */
-    size_t *thread_calls; /* thread t's lie in [thread_calls[t], thread_calls[t + 1]) of calls */
-    size_t *thread_gaps;  /* likewise into model->thread_gaps */
+    const uint32_t *calls; /* depth-1 calls of all threads, grouped by thread, in order of begin */
+    uint32_t *own_calls;   /* the same; NULL where all calls are such, so that the model's list serves */
+    size_t *thread_calls;  /* thread t's lie in [thread_calls[t], thread_calls[t + 1]) of calls */
+    size_t *thread_gaps;   /* likewise into model->thread_gaps */
 };
 
 /* Indexes the model; returns 0 or -ENOMEM. Release with gw_host_release, which takes half-built ones too. */

@@ -32,7 +32,6 @@ static void look_inside(const struct gw_model *model, uint32_t place, struct gw_
             break;
         if (fact->detail == GW_NONE && call->detail_kind != GW_DETAIL_NONE && call->detail != GW_NONE) {
             fact->detail = index;
-            fact->argument = call->detail;
             fact->detail_kind = call->detail_kind;
         }
         if (i != place && call->depth == 2 && gw_call_class(call->function) == GW_CALL_COMPILE)
@@ -57,7 +56,8 @@ static struct gw_fact fact_of(const struct gw_judge *judge, uint32_t index, size
     uint32_t process = thread->process;
     struct gw_fact fact = {.call = index, .thread = call->thread, .step = GW_NONE, .detail = GW_NONE};
     fact.cls = (uint8_t)gw_call_class(call->function);
-    fact.enqueues_nothing = judge->call_ops.first[index] == judge->call_ops.first[index + 1];
+    const struct gw_op_range range = gw_call_ops_of(&judge->call_ops, index);
+    fact.enqueues_nothing = range.first == range.end;
     while (*step < model->steps_count && model->steps[*step].process == process &&
            model->steps[*step].end_ns <= call->begin_ns)
         ++*step;
@@ -116,19 +116,25 @@ static int make_facts(struct gw_judge *judge)
     return 0;
 }
 
+/* The place of the fact's arguments among the model's copies, memories, orders … */
+static uint32_t argument_of(const struct gw_judge *judge, const struct gw_fact *fact)
+{
+    return judge->model->calls[fact->detail].detail;
+}
+
 const struct gw_copy *gw_fact_copy(const struct gw_judge *judge, const struct gw_fact *fact)
 {
-    return fact->detail_kind == GW_DETAIL_COPY ? &judge->model->copies[fact->argument] : NULL;
+    return fact->detail_kind == GW_DETAIL_COPY ? &judge->model->copies[argument_of(judge, fact)] : NULL;
 }
 
 const struct gw_memory *gw_fact_memory(const struct gw_judge *judge, const struct gw_fact *fact)
 {
-    return fact->detail_kind == GW_DETAIL_MEMORY ? &judge->model->memories[fact->argument] : NULL;
+    return fact->detail_kind == GW_DETAIL_MEMORY ? &judge->model->memories[argument_of(judge, fact)] : NULL;
 }
 
 const struct gw_order *gw_fact_order(const struct gw_judge *judge, const struct gw_fact *fact)
 {
-    return fact->detail_kind == GW_DETAIL_ORDER ? &judge->model->orders[fact->argument] : NULL;
+    return fact->detail_kind == GW_DETAIL_ORDER ? &judge->model->orders[argument_of(judge, fact)] : NULL;
 }
 
 const struct gw_fact *gw_fact_before(const struct gw_judge *judge, const struct gw_fact *fact)
@@ -147,7 +153,8 @@ const struct gw_op *gw_fact_op(const struct gw_judge *judge, const struct gw_fac
     const struct gw_call_ops *ops = &judge->call_ops;
     if (fact->enqueues_nothing)
         return NULL;
-    for (uint32_t i = ops->first[fact->call]; i < ops->first[fact->call + 1]; i++) {
+    const struct gw_op_range range = gw_call_ops_of(ops, fact->call);
+    for (uint32_t i = range.first; i < range.end; i++) {
         if (gw_op_is_busy(&judge->model->ops[ops->list[i]]))
             return &judge->model->ops[ops->list[i]];
     }

@@ -4,7 +4,7 @@
  * A judge marks the calls a repair would change, then concludes: the bound of what they can cost, the replay of the
  * repaired graph where the bound is worth it, and from these confirmed, ruled out or unknown.
  *
- * Memory: 32 bytes a fact; 8 bytes a call and 4 an operation for their lists; a byte a call for each finding.
+ * Memory: 24 bytes a fact; 8 bytes a call and 4 an operation for their lists; a byte a call for each finding.
  */
 #ifndef GW_ANALYZER_VERDICTS_JUDGE_H
 #define GW_ANALYZER_VERDICTS_JUDGE_H
@@ -23,7 +23,6 @@ struct gw_fact {
     uint32_t call, thread;
     uint32_t step;         /* the analysed step it begins in, GW_NONE for none */
     uint32_t detail;       /* the call that holds its typed arguments: itself or one nested in it; GW_NONE */
-    uint32_t argument;     /* of detail: its place among the model's copies, memories, orders … */
     uint32_t compile_ns;   /* in loads nested in it, saturating */
     uint8_t cls;           /* enum gw_call_class */
     uint8_t detail_kind;   /* enum gw_detail_kind, of detail */

@@ -454,6 +454,8 @@ static int list_others(const struct gw_judge *judge, struct gw_beside *beside)
                 beside[d].list[count++] = (struct gw_interval){op->start_ns, op->end_ns};
         }
         beside[d].count = gw_intervals_merge(beside[d].list, count);
+        struct gw_interval *shrunk = realloc(beside[d].list, (beside[d].count + 1) * sizeof *shrunk);
+        beside[d].list = shrunk ? shrunk : beside[d].list;
         shared += count > 0;
     }
     free(twins);

@@ -159,7 +159,7 @@ static bool is_step_head(struct gw_judge *judge, const struct gw_fact *fact)
 {
     const struct gw_model *model = judge->model;
     const struct gw_fact *next = fact;
-    while (next && judge->call_ops.first[next->call] == judge->call_ops.first[next->call + 1])
+    while (next && next->enqueues_nothing)
         next = gw_fact_after(judge, next);
     if (!next || next->step == GW_NONE)
         return false;
@@ -181,7 +181,7 @@ static bool is_handover(const struct gw_judge *judge, const struct gw_fact *fact
 {
     if (!judge->replay)
         return false;
-    uint32_t node = judge->replay->node_of_call[fact->call];
+    uint32_t node = gw_replay_node_of(judge->replay, fact->call);
     return node != GW_NONE && judge->replay->nodes[node].handed_by != GW_NONE;
 }
 
@@ -192,7 +192,7 @@ static bool *dispatching(const struct gw_judge *judge)
     bool *threads = calloc(judge->model->threads_count + 1, sizeof *threads);
     for (size_t i = 0; threads && i < judge->facts_count; i++) {
         const struct gw_fact *fact = &judge->facts[i];
-        if (fact->step != GW_NONE && judge->call_ops.first[fact->call] != judge->call_ops.first[fact->call + 1])
+        if (fact->step != GW_NONE && !fact->enqueues_nothing)
             threads[fact->thread] = true;
     }
     return threads;

@@ -63,7 +63,7 @@ static bool find_places(const struct gw_judge *judge, const struct gw_comm_kerne
 {
     const struct gw_replay *replay = judge->replay;
     const struct gw_comm *comm = judge->comm;
-    uint32_t node = replay->node_of_call[judge->model->ops[kernel->op].outer_call];
+    uint32_t node = gw_replay_node_of(replay, judge->model->ops[kernel->op].outer_call);
     uint32_t lane = replay->device_lane[kernel->device];
     if (node == GW_NONE)
         return false;

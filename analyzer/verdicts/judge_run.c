@@ -34,8 +34,8 @@ static void measure_costs(const struct gw_judge *judge, double *costs)
         costs[s] = (double)judge->device_steps_ns[s];
     for (size_t i = 0; i < judge->facts_count && judge->replay; i++) {
         const struct gw_fact *fact = &judge->facts[i];
-        uint32_t node = judge->replay->node_of_call[fact->call];
-        if (fact->step != GW_NONE && node != GW_NONE && !judge->replay->nodes[node].preempted)
+        uint32_t node = fact->step == GW_NONE ? GW_NONE : gw_replay_node_of(judge->replay, fact->call);
+        if (node != GW_NONE && !judge->replay->nodes[node].preempted)
             costs[fact->step] -=
                 (double)(judge->replay->nodes[node].own_noise_ns + judge->replay->nodes[node].lag_noise_ns +
                          judge->replay->nodes[node].extra_noise_ns + judge->replay->nodes[node].duration_noise_ns);

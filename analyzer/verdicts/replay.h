@@ -6,7 +6,7 @@
  * waited for and copy engines allow. A communication kernel ends a measured time after the last rank has arrived in
  * what it carries out. Calls that wait end after what they wait for. Definition: docs/verdicts.md.
  *
- * Memory: 112 bytes a node and 56 an operation of the analysed steps, 4 a call of the model.
+ * Memory: 112 bytes a node and 56 an operation of the analysed steps.
  */
 #ifndef GW_ANALYZER_VERDICTS_REPLAY_H
 #define GW_ANALYZER_VERDICTS_REPLAY_H
@@ -110,8 +110,7 @@ struct gw_replay {
     uint32_t *lane_first;                /* … of lane l from lane_first[l] to lane_first[l + 1] */
     uint32_t *thread_lane, *device_lane; /* lanes of all processes, numbered through */
     uint32_t lanes_count;
-    uint32_t *node_of_call; /* by call of the model; GW_NONE outside the window */
-    uint32_t *step_nodes;   /* first node of each step of the model, GW_NONE outside the window */
+    uint32_t *step_nodes; /* first node of each step of the model, GW_NONE outside the window */
     uint32_t events_count;
     uint32_t steps;            /* analysed steps in the window */
     uint64_t *stream_begin_ns; /* when each stream's work from before the window ends */
@@ -146,6 +145,9 @@ void gw_replay_take_out_noise(struct gw_replay *replay);
 int gw_replay_find_lanes(struct gw_replay *replay);
 int gw_replay_list_lanes(struct gw_replay *replay);
 int gw_replay_find_exchanges(struct gw_replay *replay);
+
+/* The node of a call of the model, GW_NONE outside the window. */
+uint32_t gw_replay_node_of(const struct gw_replay *replay, uint32_t call);
 
 /* Runs the graph with the repair (NULL: unchanged). Stores the mean step in *ret_mean_ns and, when ret_steps_ns is not
  * NULL, the length of each of replay->steps steps there, as device_steps.h has it. Returns 0 or -ENOMEM. */

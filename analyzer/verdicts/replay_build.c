@@ -325,14 +325,14 @@ static int add_node(struct builder *b, uint32_t call_index)
     find_handover(b, &node);
     if ((ret = collect_details(b, &node, &found)) < 0)
         return ret;
-    for (uint32_t i = b->call_ops->first[call_index]; i < b->call_ops->first[call_index + 1]; i++) {
+    const struct gw_op_range range = gw_call_ops_of(b->call_ops, call_index);
+    for (uint32_t i = range.first; i < range.end; i++) {
         if ((ret = add_op(b, &node, b->call_ops->list[i])) < 0)
             return ret;
     }
     find_wait(b, &node, &found, busy);
     if (!GW_ARRAY_RESERVE(replay->nodes, replay->nodes_count, &b->node_room))
         return -ENOMEM;
-    replay->node_of_call[call_index] = (uint32_t)replay->nodes_count;
     b->now.thread_end[call->thread] = max_u64(before, call->end_ns);
     b->now.thread_earlier[call->thread] = b->now.thread_node[call->thread];
     b->now.thread_node[call->thread] = (uint32_t)replay->nodes_count;
@@ -467,15 +467,13 @@ static int allocate(struct builder *b)
     now->thread_earlier = calloc(model->threads_count + 1, sizeof *now->thread_earlier);
     now->process_busy = calloc(model->processes_count + 1, sizeof *now->process_busy);
     now->legacy = calloc(model->devices_count + 1, sizeof *now->legacy);
-    replay->node_of_call = malloc((model->calls_count + 1) * sizeof *replay->node_of_call);
     replay->step_nodes = calloc(model->steps_count + 1, sizeof *replay->step_nodes);
     replay->stream_begin_ns = calloc(model->streams_count + 1, sizeof *replay->stream_begin_ns);
     replay->engine_serial = calloc(2 * model->devices_count + 1, sizeof *replay->engine_serial);
     if (!now->stream_end || !now->blocking_end || !now->engine_free || !now->thread_end || !now->thread_node ||
-        !now->thread_earlier || !now->process_busy || !now->legacy || !replay->node_of_call || !replay->step_nodes ||
-        !replay->stream_begin_ns || !replay->engine_serial)
+        !now->thread_earlier || !now->process_busy || !now->legacy || !replay->step_nodes || !replay->stream_begin_ns ||
+        !replay->engine_serial)
         return -ENOMEM;
-    memset(replay->node_of_call, 0xff, (model->calls_count + 1) * sizeof *replay->node_of_call);
     memset(now->thread_node, 0xff, (model->threads_count + 1) * sizeof *now->thread_node);
     memset(now->thread_earlier, 0xff, (model->threads_count + 1) * sizeof *now->thread_earlier);
     memset(now->legacy, 0xff, (model->devices_count + 1) * sizeof *now->legacy);
@@ -548,6 +546,19 @@ end:
     return ret;
 }
 
+uint32_t gw_replay_node_of(const struct gw_replay *replay, uint32_t call)
+{
+    size_t low = 0, high = replay->nodes_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (replay->nodes[middle].call < call)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < replay->nodes_count && replay->nodes[low].call == call ? (uint32_t)low : GW_NONE;
+}
+
 void gw_replay_destroy(struct gw_replay *replay)
 {
     if (!replay)
@@ -556,7 +567,6 @@ void gw_replay_destroy(struct gw_replay *replay)
     free(replay->ops);
     free(replay->orders);
     free(replay->phases);
-    free(replay->node_of_call);
     free(replay->step_nodes);
     free(replay->stream_begin_ns);
     free(replay->engine_serial);

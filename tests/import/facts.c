@@ -148,7 +148,7 @@ int main(int argc, char **argv)
         print_device(model, d, scratch);
     }
     for (size_t i = 0; i < model->calls_count; i++) {
-        printf("call %" PRIu64 " %" PRIu64 " %" PRIu64 " %s depth %u\n", model->calls[i].call_id,
+        printf("call %" PRIu64 " %" PRIu64 " %" PRIu64 " %s depth %u\n", gw_call_id(model, (uint32_t)i),
                model->calls[i].begin_ns, model->calls[i].end_ns, gw_function_name(model->calls[i].function),
                model->calls[i].depth);
     }
@@ -159,7 +159,7 @@ int main(int argc, char **argv)
         if (op->call == GW_NONE) {
             printf("none\n");
         } else {
-            printf("%" PRIu64 "\n", model->calls[op->call].call_id);
+            printf("%" PRIu64 "\n", gw_call_id(model, op->call));
         }
     }
     for (size_t i = 0; i < model->ranges_count; i++) {

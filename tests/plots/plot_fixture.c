@@ -156,7 +156,6 @@ void plot_fixture_many(struct plot_fixture *fixture, unsigned int count)
         model->calls[i] = (struct gw_call){.begin_ns = begin_ns,
                                            .end_ns = begin_ns + 900,
                                            .function = GW_FUNCTION_cudaLaunchKernel,
-                                           .call_id = i + 1u,
                                            .thread = thread,
                                            .detail = GW_NONE,
                                            .depth = 1};

@@ -84,7 +84,6 @@ uint32_t gw_fixture_call(struct gw_fixture *fixture, uint32_t thread, const char
     }
     call.function = (uint16_t)id;
     call.detail = GW_NONE;
-    call.call_id = fixture->model->calls_count + 1;
     return PUSH(fixture->model->calls, call);
 }
 

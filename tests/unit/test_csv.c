@@ -29,9 +29,11 @@ static struct gw_model *make_model(void)
     gw_fixture_op(fixture, third, stream, GW_OP_H2D, 320, 340);
     gw_fixture_step(fixture, 100, 300, true);
     struct gw_model *model = gw_fixture_finish(fixture);
-    model->calls[0].call_id = 5;
-    model->calls[1].call_id = 6;
-    model->calls[2].call_id = 18446744073709551615u;
+    static const uint64_t ids[] = {5, 6, 18446744073709551615u};
+    model->call_ids = malloc(sizeof(ids));
+    assert_non_null(model->call_ids);
+    memcpy(model->call_ids, ids, sizeof(ids));
+    model->call_ids_count = 3;
     model->calls[2].result = -1;
     model->calls[1].flags = GW_CALL_NO_END;
     model->ops[2].size_bytes = 4096;

@@ -85,16 +85,17 @@ int gw_assembly_add_call(struct gw_assembly *assembly, const struct gw_import_ca
         return -EFBIG;
     }
     uint32_t thread = gw_builder_thread(&assembly->builder, 0, call->pid, call->tid);
-    if (thread == GW_NONE || GW_GROW(model->calls, model->calls_count)) {
+    if (thread == GW_NONE || GW_GROW(model->calls, model->calls_count) ||
+        GW_GROW(model->call_ids, model->call_ids_count)) {
         return -ENOMEM;
     }
     unsigned function = find_function(call->function);
     if (function == GW_FUNCTION_NONE && count_unknown(assembly, call->function)) {
         return -ENOMEM;
     }
+    model->call_ids[model->call_ids_count++] = call->correlation;
     model->calls[model->calls_count++] = (struct gw_call){.begin_ns = call->begin_ns,
                                                           .end_ns = call->end_ns,
-                                                          .call_id = call->correlation,
                                                           .thread = thread,
                                                           .detail = GW_NONE,
                                                           .result = call->result,

@@ -24,7 +24,8 @@ static int sort_calls(struct gw_model *model)
 {
     struct gw_sort_item *order = malloc((model->calls_count + 1) * sizeof(*order));
     struct gw_call *sorted = malloc((model->calls_count + 1) * sizeof(*sorted));
-    int status = order && sorted ? 0 : -ENOMEM;
+    uint64_t *sorted_ids = malloc((model->calls_count + 1) * sizeof(*sorted_ids));
+    int status = order && sorted && sorted_ids ? 0 : -ENOMEM;
     for (size_t i = 0; !status && i < model->calls_count; i++) {
         order[i] = (struct gw_sort_item){.key = order_of_equals(&model->calls[i]), .value = (uint32_t)i};
     }
@@ -38,13 +39,18 @@ static int sort_calls(struct gw_model *model)
     }
     for (size_t i = 0; i < model->calls_count; i++) {
         sorted[i] = model->calls[order[i].value];
+        sorted_ids[i] = model->call_ids[order[i].value];
     }
     struct gw_call *unsorted = model->calls;
+    uint64_t *unsorted_ids = model->call_ids;
     model->calls = sorted;
+    model->call_ids = sorted_ids;
     sorted = unsorted;
+    sorted_ids = unsorted_ids;
 end:
     free(order);
     free(sorted);
+    free(sorted_ids);
     return status;
 }
 
@@ -87,10 +93,10 @@ static int index_calls(const struct gw_assembly *assembly, struct gw_map *calls)
     for (size_t i = 0; i < model->calls_count; i++) {
         const struct gw_call *call = &model->calls[i];
         uint64_t scope = scope_key(assembly, model->processes[model->threads[call->thread].process].pid);
-        uint32_t *known = gw_map_find(calls, call->call_id, scope);
+        uint32_t *known = gw_map_find(calls, model->call_ids[i], scope);
         int status = 0;
         if (!known) {
-            status = gw_map_insert(calls, call->call_id, scope, (uint32_t)i);
+            status = gw_map_insert(calls, model->call_ids[i], scope, (uint32_t)i);
         } else if (model->calls[*known].depth < call->depth) {
             *known = (uint32_t)i;
         }
