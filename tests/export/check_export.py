@@ -209,8 +209,8 @@ def report(check, path):
 
 
 def check_round_trip(check, run, path, what):
-    """Steps and budget of the imported file. What a format cannot say is known: whether a thread was on the CPU, and
-    that a kernel waits for another stream's event."""
+    """Steps, budget and what copies of pageable memory cost, of the imported file. What a format cannot say is known:
+    whether a thread was on the CPU, and that a kernel waits for another stream's event, which the replay then infers."""
     ours, theirs = report(check, run), report(check, path)
     check.expect(theirs["steps"]["count"] == ours["steps"]["count"] and
                  abs(theirs["steps"]["median_ms"] - ours["steps"]["median_ms"]) < 1e-6,
@@ -224,6 +224,8 @@ def check_round_trip(check, run, path, what):
             sums[-1][merged.get(name, name)] += ms
     for name in set(sums[0]) | set(sums[1]):
         check.expect(abs(sums[0][name] - sums[1][name]) < 2e-6, f"{what}: {name} is {sums[1][name]} instead of {sums[0][name]}")
+    savings = [next(v["saving_ms"] for v in r["verdicts"] if v["id"] == "pageable-copy") or 0 for r in (ours, theirs)]
+    check.expect(abs(savings[0] - savings[1]) <= 0.1 * savings[0], f"{what}: pageable-copy saves {savings[1]} instead of {savings[0]} ms")
 
 
 def check_failures(check, run):
