@@ -76,8 +76,10 @@ static bool is_kernel(const struct gw_op *op)
 struct kernel_work {
     uint32_t *devices;    /* of each step that counts; 0: it does not */
     double *computing_ms; /* by step: of kernels other than communication, mean over devices */
-    enum gw_role *roles;  /* by name */
-    char **briefs;        /* by name: folded */
+    double *device_ms;    /* by device: the same in all its steps that count */
+    uint32_t *device_steps;
+    enum gw_role *roles; /* by name */
+    char **briefs;       /* by name: folded */
     struct kernel_sum *kernels;
 };
 
@@ -98,6 +100,7 @@ static void add_kernel(struct gw_diff_side *side, const struct gw_model *model, 
         role->ms += ms;
         role->count += op->start_ns >= step->begin_ns ? 1.0 / work->devices[s] : 0;
         work->computing_ms[s] += op->kind != GW_OP_COMM ? ms : 0;
+        work->device_ms[model->streams[op->stream].device] += op->kind != GW_OP_COMM ? (double)(to - from) / 1e6 : 0;
         if (op->name != GW_NONE)
             work->kernels[op->name].ms += ms;
     }
@@ -130,6 +133,28 @@ static size_t cells_of_step(const struct gw_budget *budget, size_t first)
     return next - first;
 }
 
+static int compare_doubles(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* By how much the kernels of a step are longer, mean over devices, than on the device in the middle: where some devices
+ * have more to do or are slower, the others wait for them, and they themselves for nobody. */
+static double uneven_ms(const struct kernel_work *work, size_t devices_count)
+{
+    size_t count = 0;
+    double sum = 0;
+    for (size_t d = 0; d < devices_count; d++) {
+        if (work->device_steps[d])
+            work->device_ms[count++] = work->device_ms[d] / work->device_steps[d];
+    }
+    qsort(work->device_ms, count, sizeof(*work->device_ms), compare_doubles);
+    for (size_t i = 0; i < count; i++)
+        sum += work->device_ms[i];
+    return count ? fmax(sum / (double)count - work->device_ms[(count - 1) / 2], 0) : 0;
+}
+
 static void sum_up_steps(struct gw_diff_side *side, const struct gw_model *model, const struct gw_budget *budget,
                          const struct kernel_work *work, bool *used)
 {
@@ -144,6 +169,7 @@ static void sum_up_steps(struct gw_diff_side *side, const struct gw_model *model
             if (budget->cells[i].unused)
                 continue;
             used[budget->cells[i].device] = true;
+            work->device_steps[budget->cells[i].device]++;
             for (int c = 0; c < GW_CLASS_COUNT; c++)
                 class_ms[c] += (double)budget->cells[i].ns[c] / 1e6 / work->devices[index];
         }
@@ -158,6 +184,9 @@ static void sum_up_steps(struct gw_diff_side *side, const struct gw_model *model
         side->used_devices += used[d];
     for (int p = 0; p < GW_SCALING_PARTS; p++)
         side->parts[p] = mean_of(&parts[p], side->per);
+    const double uneven = uneven_ms(work, model->devices_count) / side->per;
+    side->parts[GW_SCALING_KERNELS].ms -= uneven;
+    side->parts[GW_SCALING_STRAGGLERS].ms += uneven;
     side->steps = (uint32_t)step_sample.count;
     side->step = mean_of(&step_sample, side->per);
     for (int c = 0; c < GW_CLASS_COUNT; c++)
@@ -196,11 +225,14 @@ int gw_diff_side_create(const struct gw_model *model, const struct gw_budget *bu
     struct gw_diff_side *side = calloc(1, sizeof(*side));
     struct kernel_work work = {.devices = calloc(model->steps_count + 1, sizeof(*work.devices)),
                                .computing_ms = calloc(model->steps_count + 1, sizeof(*work.computing_ms)),
+                               .device_ms = calloc(model->devices_count + 1, sizeof(*work.device_ms)),
+                               .device_steps = calloc(model->devices_count + 1, sizeof(*work.device_steps)),
                                .roles = calloc(model->names_count + 1, sizeof(*work.roles)),
                                .briefs = calloc(model->names_count + 1, sizeof(*work.briefs)),
                                .kernels = calloc(model->names_count + 1, sizeof(*work.kernels))};
     bool *used = calloc(model->devices_count + 1, sizeof(*used));
-    int status = side && work.devices && work.computing_ms && work.roles && work.briefs && work.kernels && used
+    int status = side && work.devices && work.computing_ms && work.device_ms && work.device_steps && work.roles &&
+                         work.briefs && work.kernels && used
                      ? find_roles(model, work.roles, work.briefs)
                      : -ENOMEM;
     if (status)
@@ -234,6 +266,8 @@ end:
     free(work.roles);
     free(work.kernels);
     free(work.computing_ms);
+    free(work.device_ms);
+    free(work.device_steps);
     free(work.devices);
     free(used);
     if (status)

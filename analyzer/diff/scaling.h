@@ -8,11 +8,12 @@
  * the parts of the loss, each B's group minus k times A's, sum to it. The groups, means over devices:
  *
  *   communication   exposed communication while all ranks take part, or where that is not known
- *   stragglers      exposed communication that waits for a rank
+ *   stragglers      exposed communication that waits for a rank, and on those waited for what their kernels are longer:
+ *                   the mean over devices less the device in the middle (of two the shorter)
  *   host            idle device while the host is busy, sleeps, or is in a call
  *   overlap         exposed copies, event waits, and what the union of kernels exceeds their sum by (below 0: the time
  *                   in which kernels ran side by side)
- *   kernels         sum of the lengths of kernels other than communication
+ *   kernels         sum of the lengths of kernels other than communication, on the device in the middle
  *   rest            launch latency, unknown
  */
 #ifndef GW_ANALYZER_DIFF_SCALING_H
