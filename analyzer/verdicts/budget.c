@@ -138,7 +138,10 @@ static int find_fog(struct work *work, uint32_t device)
     return 0;
 }
 
-/* Lowest tenth of the time from the begin of a launch to the start of its kernel, where nothing else held it. */
+/* Lowest tenth of the time from the begin of a launch to the start of its kernel, where nothing else held it. A kernel
+ * that met an idle device and yet started later than this waited for something: an event, another device. */
+#define LATENCY_MOST_NS 50000u
+
 static int measure_latency(const struct work *work, struct gw_budget *budget)
 {
     const struct gw_model *model = work->model;
@@ -154,7 +157,8 @@ static int measure_latency(const struct work *work, struct gw_budget *budget)
             const struct gw_op *op = &model->ops[segment->next_op];
             uint64_t enqueue = gw_op_enqueue_ns(model, op);
             if ((op->kind != GW_OP_KERNEL && op->kind != GW_OP_MEMSET && op->kind != GW_OP_GRAPH) ||
-                enqueue == GW_TIME_UNKNOWN || enqueue < segment->begin_ns || enqueue >= segment->end_ns)
+                enqueue == GW_TIME_UNKNOWN || enqueue < segment->begin_ns || enqueue >= segment->end_ns ||
+                segment->end_ns - enqueue > LATENCY_MOST_NS)
                 continue;
             if (!GW_ARRAY_RESERVE(samples, count, &room)) {
                 free(samples);

@@ -258,7 +258,7 @@ static int replayed_saving(const struct gw_finding *finding, const struct gw_jud
     int ret = gw_replay_run(judge->replay, &repair, &mean, NULL);
     if (ret < 0)
         return ret;
-    *ret_saving_ns = judge->replay_mean_ns - mean;
+    *ret_saving_ns = judge->replay_mean_ns - mean - finding->owed_ns / fmax(judge->steps, 1);
     if (finding->cap_ns >= 0)
         *ret_saving_ns = fmin(*ret_saving_ns, finding->cap_ns);
     return 0;

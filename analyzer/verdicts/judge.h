@@ -89,6 +89,7 @@ struct gw_finding {
     double host_ns, op_ns; /* sums over marks: time of calls and pauses, time of operations */
     double direct_ns;      /* idle time of a device within and right after the marked calls */
     double cap_ns;         /* no more than this per step, whatever the replay says; negative: no cap */
+    double owed_ns;        /* over the run: what the repair does instead takes so long where it saves anything */
     uint64_t count;        /* occurrences */
     bool waits;            /* the marked calls wait for the device: long ones do not explain a slow step */
     uint32_t calls[GW_EVIDENCE_MAX];

@@ -72,6 +72,7 @@ int gw_judge_blocking_copy(struct gw_judge *judge, struct gw_verdict *verdict)
 int gw_judge_tiny_copies(struct gw_judge *judge, struct gw_verdict *verdict)
 {
     struct gw_finding finding;
+    const double gbps = judge->replay ? judge->replay->pinned_gbps[0] : GW_PINNED_ASSUMED_GBPS;
     uint64_t small = 0;
     int ret = gw_finding_init(&finding, judge);
     if (ret < 0)
@@ -87,8 +88,10 @@ int gw_judge_tiny_copies(struct gw_judge *judge, struct gw_verdict *verdict)
             if (!copy || fact->claimed || copy->size_bytes > SMALL_BYTES || copy->direction == GW_COPY_H2H)
                 continue;
             small += pass == 0;
-            if (pass == 1 && train == copy->direction)
+            if (pass == 1 && train == copy->direction) {
                 gw_finding_mark(&finding, judge, fact, GW_EDIT_DROP | GW_EDIT_NO_OP);
+                finding.owed_ns += (double)copy->size_bytes / gbps; /* the first one carries its bytes */
+            }
             train = copy->direction;
         }
         if (gw_a_step(judge, small) < SMALL_COPIES_A_STEP)
