@@ -2,12 +2,7 @@
 #include <stdlib.h>
 
 #include "analyzer/model/builder.h"
-
-static int by_value(const void *left, const void *right)
-{
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return a < b ? -1 : a > b;
-}
+#include "analyzer/model/sorted.h"
 
 /* Copies that a thread of the host takes part in are known to within their call only; each states that itself. */
 static bool counts(const struct gw_op *op)
@@ -35,11 +30,10 @@ int gw_build_floor(struct gw_builder *builder)
         if (count == 0) {
             continue;
         }
-        qsort(errors, count, sizeof(*errors), by_value);
         struct gw_device *device = &model->devices[d];
-        const uint64_t floor_ns = errors[count - 1 - count / 1000];
+        const uint64_t floor_ns = gw_at_place_u32(errors, count, count - 1 - count / 1000);
         device->timing_floor_ns = floor_ns > device->timing_floor_ns ? floor_ns : device->timing_floor_ns;
-        device->timing_half_ns = errors[count / 2];
+        device->timing_half_ns = gw_at_place_u32(errors, count, count / 2);
     }
     free(device_of);
     free(ops);

@@ -4,6 +4,7 @@
 
 #include "analyzer/model/map.h"
 #include "analyzer/model/sequence.h"
+#include "analyzer/model/sorted.h"
 
 #define OCCURRENCES_MIN 3u
 #define SAME_PERIOD_MAX 24u /* marks kept of one period: they differ only in where the unit begins */
@@ -107,12 +108,6 @@ static bool mark_of(const struct gw_sequence *sequence, enum gw_mark_kind kind, 
     return gw_mark_matches(sequence, &mark, at);
 }
 
-static int compare_distances(const void *left, const void *right)
-{
-    size_t a = *(const size_t *)left, b = *(const size_t *)right;
-    return a < b ? -1 : a > b;
-}
-
 /* The first one is not asked: before it the program was setting up. */
 static double preference(const struct gw_sequence *sequence, size_t first, const size_t *positions, size_t count)
 {
@@ -137,14 +132,13 @@ static double preference(const struct gw_sequence *sequence, size_t first, const
            PREFER_SILENCE * fmin(1.0, silence_ns / span_ns) + PREFER_SINCE_LAST * fmin(1.0, since_ns / span_ns);
 }
 
-static void rate(const size_t *positions, size_t count, size_t *distances, size_t range, struct rated_mark *rated)
+static void rate(const size_t *positions, size_t count, uint64_t *distances, size_t range, struct rated_mark *rated)
 {
     size_t span = positions[count - 1] - positions[0];
     for (size_t i = 1; i < count; i++) {
         distances[i - 1] = positions[i] - positions[i - 1];
     }
-    qsort(distances, count - 1, sizeof(*distances), compare_distances);
-    double median = (double)distances[(count - 1) / 2], off = 0;
+    double median = (double)gw_upper_median_u64(distances, count - 1), off = 0;
     for (size_t i = 0; i + 1 < count; i++) {
         off += fabs((double)distances[i] - median);
     }
@@ -272,15 +266,14 @@ end:
 
 static int median_silence(const struct gw_sequence *sequence, size_t first, size_t last, uint64_t *ret_ns)
 {
-    size_t *silences = malloc((last - first) * sizeof(*silences));
+    uint64_t *silences = malloc((last - first) * sizeof(*silences));
     if (!silences) {
         return -ENOMEM;
     }
     for (size_t at = first; at < last; at++) {
         silences[at - first] = sequence->events[at].silence_ns;
     }
-    qsort(silences, last - first, sizeof(*silences), compare_distances);
-    *ret_ns = silences[(last - first) / 2];
+    *ret_ns = gw_upper_median_u64(silences, last - first);
     free(silences);
     return 0;
 }

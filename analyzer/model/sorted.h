@@ -9,10 +9,14 @@
 int gw_by_double(const void *left, const void *right);
 int gw_by_u64(const void *left, const void *right);
 
-/* Each sorts the values. The median of an even count is the mean of the two in the middle; the upper median is the
- * upper of these, which is one of the values. 0 where there are none. */
+/* Each changes the order of the values. The median of an even count is the mean of the two in the middle; the upper
+ * median is the upper of these, which is one of the values. 0 where there are none. */
 double gw_median(double *values, size_t count);
 double gw_upper_median(double *values, size_t count);
 uint64_t gw_upper_median_u64(uint64_t *values, size_t count);
+
+/* The value that would stand at `place` < count if they were sorted; changes their order. */
+uint64_t gw_at_place_u64(uint64_t *values, size_t count, size_t place);
+uint32_t gw_at_place_u32(uint32_t *values, size_t count, size_t place);
 
 #endif

@@ -168,8 +168,7 @@ static int measure_latency(const struct work *work, struct gw_budget *budget)
         }
     }
     if (count) {
-        qsort(samples, count, sizeof *samples, gw_by_u64);
-        budget->launch_latency_ns = samples[count / 10];
+        budget->launch_latency_ns = gw_at_place_u64(samples, count, count / 10);
         budget->launch_latency_measured = true;
     }
     free(samples);

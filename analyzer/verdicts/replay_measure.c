@@ -65,10 +65,9 @@ int gw_replay_measure_run(struct gw_replay *replay)
     }
     replay->quick_ns = count ? gw_upper_median_u64(values, count) : 2000;
     if (lag_count) {
-        qsort(lags, lag_count, sizeof *lags, gw_by_u64);
         /* Where the host is always ahead, every operation waits for the one before it: that is no latency. */
-        if (lags[lag_count / 10] < GW_LAUNCH_LATENCY_ASSUMED_NS)
-            replay->latency_ns = lags[lag_count / 10];
+        const uint64_t lag_ns = gw_at_place_u64(lags, lag_count, lag_count / 10);
+        replay->latency_ns = lag_ns < GW_LAUNCH_LATENCY_ASSUMED_NS ? lag_ns : replay->latency_ns;
     }
     free(values);
     return 0;
@@ -123,14 +122,35 @@ static void find_usual(struct sample *samples, size_t count, uint64_t *scratch, 
     }
 }
 
+/* Marks the nodes that launch a kernel for the first time: loading its code takes long, whoever has the CPU. */
+static int find_first_uses(const struct gw_replay *replay, bool *ret_first)
+{
+    const struct gw_model *model = replay->host->model;
+    bool *seen = calloc(model->names_count + 1, sizeof *seen);
+    if (!seen)
+        return -ENOMEM;
+    for (size_t i = 0; i < model->ops_count; i++) {
+        const struct gw_op *op = &model->ops[i];
+        if (op->kind != GW_OP_KERNEL || op->name == GW_NONE || seen[op->name])
+            continue;
+        seen[op->name] = true;
+        uint32_t node = op->outer_call == GW_NONE ? GW_NONE : replay->node_of_call[op->outer_call];
+        if (node != GW_NONE)
+            ret_first[node] = true;
+    }
+    free(seen);
+    return 0;
+}
+
 int gw_replay_find_noise(struct gw_replay *replay)
 {
     const struct gw_model *model = replay->host->model;
     struct sample *samples = calloc(replay->nodes_count + 1, sizeof *samples);
     uint64_t *scratch = calloc(replay->nodes_count + 1, sizeof *scratch);
     uint64_t(*usual)[PART_COUNT] = calloc(GW_FUNCTION_COUNT, sizeof *usual);
+    bool *first_use = calloc(replay->nodes_count + 1, sizeof *first_use);
     int ret = -ENOMEM;
-    if (!samples || !scratch || !usual)
+    if (!samples || !scratch || !usual || !first_use || find_first_uses(replay, first_use) < 0)
         goto end;
     size_t count = 0;
     uint32_t random = 1;
@@ -153,7 +173,7 @@ int gw_replay_find_noise(struct gw_replay *replay)
         const bool is_even = cls == GW_CALL_COPY || cls == GW_CALL_SYNC;
         /* So does a launch after the kernel that it waits for; before it, its code may have to be loaded. */
         const bool wakes = cls == GW_CALL_LAUNCH && node->wait == GW_WAIT_FOR_OPS;
-        if (sample.function >= GW_FUNCTION_COUNT || (!is_even && !wakes && !node->preempted))
+        if (sample.function >= GW_FUNCTION_COUNT || (!is_even && !wakes && (!node->preempted || first_use[i])))
             continue;
         /* Two bytes a nanosecond are slower than any staging: large copies may take their time. */
         uint64_t bytes_ns = node->op_count ? model->ops[replay->ops[node->op_first].op].size_bytes / 2 : 0;
@@ -171,6 +191,7 @@ end:
     free(samples);
     free(scratch);
     free(usual);
+    free(first_use);
     return ret;
 }
 
