@@ -134,7 +134,7 @@ static int find_first_uses(const struct gw_replay *replay, bool *ret_first)
         if (op->kind != GW_OP_KERNEL || op->name == GW_NONE || seen[op->name])
             continue;
         seen[op->name] = true;
-        uint32_t node = op->outer_call == GW_NONE ? GW_NONE : replay->node_of_call[op->outer_call];
+        uint32_t node = op->outer_call == GW_NONE ? GW_NONE : gw_replay_node_of(replay, op->outer_call);
         if (node != GW_NONE)
             ret_first[node] = true;
     }
