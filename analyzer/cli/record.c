@@ -11,6 +11,7 @@
 #include "analyzer/session/run_dir.h"
 #include "analyzer/session/run_info.h"
 #include "analyzer/session/session.h"
+#include "analyzer/session/unseen.h"
 #include "shim/api/functions.h"
 #include "shim/api/steps.h"
 
@@ -39,7 +40,8 @@ struct recording {
     struct gw_session *session;
     struct gw_signals signals;
     struct gw_schedule schedule;
-    bool ran; /* the program was started */
+    struct gw_unseen *unseen; /* made just before the program is started */
+    bool ran;                 /* the program was started */
 };
 
 /* gpuwitness-PROGRAM-YYYYmmdd-HHMMSS; ranks of one job must come to the same name, so theirs ends in the job's. */
@@ -308,7 +310,8 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Turns the recording on and off in its time, or asks for a snapshot; see struct gw_program_hook. */
+/* Turns the recording on and off in its time, or asks for a snapshot, and looks after the program's processes; see
+ * struct gw_program_hook. */
 static int keep_to_schedule(bool usr2, void *context)
 {
     struct recording *recording = context;
@@ -321,9 +324,10 @@ static int keep_to_schedule(bool usr2, void *context)
     }
     if (step == GW_STEP_SNAPSHOT && gw_session_snapshot(recording->session) == 0 && !recording->options.quiet)
         gw_complain(recording->command, "a snapshot is being written into %s", recording->output);
-    if (schedule->due_ns == GW_SCHEDULE_NEVER)
-        return -1;
-    int64_t left_ns = schedule->due_ns - now_ns();
+    int64_t due_ns = gw_unseen_look(recording->unseen, now_ns());
+    if (schedule->due_ns != GW_SCHEDULE_NEVER && schedule->due_ns < due_ns)
+        due_ns = schedule->due_ns;
+    int64_t left_ns = due_ns - now_ns();
     return left_ns <= 0 ? 0 : left_ns > INT_MAX / 2 * 1000000ll ? INT_MAX / 2 : (int)(left_ns / 1000000) + 1;
 }
 
@@ -336,11 +340,11 @@ static void say_waiting(int processes, void *context)
                     processes == 1 ? "" : "es", DESCENDANTS_MS / 1000);
 }
 
-static json_t *end_fields(pid_t program, const struct gw_program_end *end, json_t *left_running)
+static json_t *end_fields(pid_t program, const struct gw_program_end *end, json_t *left_running, json_t *not_seen)
 {
-    return json_pack("{s:i, s:o, s:{s:s, s:i, s:i}, s:o}", "program_pid", (int)program, "end", gw_run_info_clocks(),
-                     "exit", "how", end->signal != 0 ? "signalled" : "exited", "status", end->status, "signal",
-                     end->signal, "left_running", left_running);
+    return json_pack("{s:i, s:o, s:{s:s, s:i, s:i}, s:o, s:o}", "program_pid", (int)program, "end",
+                     gw_run_info_clocks(), "exit", "how", end->signal != 0 ? "signalled" : "exited", "status",
+                     end->status, "signal", end->signal, "left_running", left_running, "not_seen", not_seen);
 }
 
 static void print_summary(const struct recording *recording, const struct gw_session_end *end, size_t left_running)
@@ -374,6 +378,11 @@ static int run_program(struct recording *recording)
         gw_complain(recording->command, "out of memory");
         return GW_STATUS_CANNOT_RECORD;
     }
+    recording->unseen = gw_unseen_create(recording->paths.shim, keeper);
+    if (recording->unseen == NULL) {
+        gw_complain(recording->command, "out of memory");
+        return GW_STATUS_CANNOT_RECORD;
+    }
     int result = gw_program_start(recording->options.command, environ, &recording->signals, &program);
     if (result != 0) {
         gw_complain(recording->command, "%s: cannot be started: %s", name, strerror(-result));
@@ -386,7 +395,7 @@ static int run_program(struct recording *recording)
     gw_program_wait(program, keeper, &hook, &end, &keeper_died);
     json_t *left_running = gw_program_wait_descendants(keeper, DESCENDANTS_MS, &hook, say_waiting, recording);
     size_t left_count = json_array_size(left_running);
-    json_t *fields = end_fields(program, &end, left_running);
+    json_t *fields = end_fields(program, &end, left_running, gw_unseen_lines(recording->unseen));
     if (keeper_died || gw_session_finish(recording->session, fields, &session_end) != 0)
         gw_complain(recording->command,
                     "%s: the recording was killed before its end; `gpuwitness report` recovers what it can",
@@ -424,6 +433,7 @@ int gw_verb_record(int argc, char **argv)
     if (status == 0)
         status = run_program(&recording);
     gw_session_destroy(recording.session);
+    gw_unseen_destroy(recording.unseen);
     if (made && !recording.ran)
         gw_remove_tree(recording.dir.path);
     free(recording.simgpu_config);

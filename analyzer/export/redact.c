@@ -435,6 +435,8 @@ int gw_redact_model(struct gw_model *model, struct gw_redactor *self)
     status = status ? status : redact_processes(self, model);
     for (size_t i = 0; model->run.problems && model->run.problems[i] && !status; i++)
         status = gw_redact_field(self, GW_PRIVATE_TEXT, &model->run.problems[i]);
+    for (size_t i = 0; model->run.not_seen && model->run.not_seen[i] && !status; i++)
+        status = gw_redact_field(self, GW_PRIVATE_TEXT, &model->run.not_seen[i]);
     for (size_t i = 0; i < model->threads_count && !status; i++)
         status = redact_and_note(self, &model->threads[i].name);
     for (size_t i = 0; i < model->devices_count && !status; i++)

@@ -130,7 +130,8 @@ static json_t *items_json(const struct gw_model *model, enum gw_coverage_kind ki
 json_t *gw_seen_json(const struct gw_model *model)
 {
     struct seen seen;
-    json_t *object = json_object(), *routes = json_object(), *parts = json_array(), *processes = json_object();
+    json_t *object = json_object(), *routes = json_object(), *parts = json_array(), *processes = json_object(),
+           *not_seen = json_array();
     int failed = 0;
     look(model, &seen);
     for (unsigned api = 0; api < APIS; api++) {
@@ -144,6 +145,10 @@ json_t *gw_seen_json(const struct gw_model *model)
     }
     failed |= put(processes, "announced", json_integer((json_int_t)model->processes_count));
     failed |= put(processes, "without_calls", json_integer((json_int_t)seen.silent_processes));
+    for (char **line = model->run.not_seen; line && *line; line++) {
+        failed |= json_array_append_new(not_seen, text_json(*line));
+    }
+    failed |= put(processes, "not_seen", not_seen);
     failed |= put(object, "routes", routes);
     failed |= put(object, "libraries", items_json(model, GW_COVERAGE_LIBRARY, "name", "path"));
     failed |= put(object, "linked_in", parts);
@@ -191,6 +196,9 @@ void gw_seen_text(const struct gw_model *model, const struct gw_page *page, unsi
         if (item->kind == GW_COVERAGE_MISSED && item->name && item->detail) {
             gw_page_item(page, "not seen", indent, "%s %s", item->name, item->detail);
         }
+    }
+    for (char **unseen = model->run.not_seen; unseen && *unseen; unseen++) {
+        gw_page_item(page, "not seen", indent, "%s", *unseen);
     }
     say_slow_step(&model->run, page, indent);
 }

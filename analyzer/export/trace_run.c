@@ -37,7 +37,8 @@ static const struct {
             {"exit", AS_IT_IS},
             {"events_discarded", AS_IT_IS},
             {"packets_lost", AS_IT_IS},
-            {"problems", TEXTS}};
+            {"problems", TEXTS},
+            {"not_seen", TEXTS}};
 
 static int redact_string(struct gw_redactor *redactor, enum gw_private what, json_t *value)
 {

@@ -54,6 +54,21 @@ static const char *last_component(const char *path)
     return slash ? slash + 1 : path ? path : "";
 }
 
+/* Adds lines of a recorder; says which rank's it was when there are several. */
+static int add_lines(char ***to, char *const *lines, bool several, uint32_t rank)
+{
+    for (; lines && *lines; lines++) {
+        char *line = NULL;
+        const int length = several ? asprintf(&line, "rank %u: %s", rank, *lines) : asprintf(&line, "%s", *lines);
+        const int status = length < 0 ? -ENOMEM : gw_add_problem(to, line);
+        free(length < 0 ? NULL : line);
+        if (status) {
+            return status;
+        }
+    }
+    return 0;
+}
+
 static int add_recordings(struct gw_model *model, const struct gw_model_input *inputs, size_t input_count)
 {
     model->recordings = calloc(input_count, sizeof(*model->recordings));
@@ -74,15 +89,11 @@ static int add_recordings(struct gw_model *model, const struct gw_model_input *i
         if (!recording->name) {
             return -ENOMEM;
         }
-        for (char **problem = run->problems; problem && *problem; problem++) {
-            char *line = NULL;
-            const int length =
-                input_count > 1 ? asprintf(&line, "rank %u: %s", run->rank, *problem) : asprintf(&line, "%s", *problem);
-            const int status = length < 0 ? -ENOMEM : gw_add_problem(&model->run.problems, line);
-            free(length < 0 ? NULL : line);
-            if (status) {
-                return status;
-            }
+        const bool several = input_count > 1;
+        int status = add_lines(&model->run.problems, run->problems, several, run->rank);
+        status = status ? status : add_lines(&model->run.not_seen, run->not_seen, several, run->rank);
+        if (status) {
+            return status;
         }
     }
     return 0;

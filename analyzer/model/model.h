@@ -308,6 +308,7 @@ struct gw_run_info {
     char *path;
     char **command;           /* NULL-terminated */
     char **problems;          /* what went wrong while recording; NULL-terminated or NULL */
+    char **not_seen;          /* processes of the program's that are not in the trace, and why; likewise */
     char *host, *device_kind; /* "simulated" or "gpu" */
     char *gpu_timing;         /* as asked for */
     char *step_mark;          /* what steps began with while they were counted during the run; NULL: they were not */

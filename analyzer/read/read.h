@@ -40,6 +40,7 @@ struct gw_run_file {
     char *text;      /* run.json itself */
     char **command;  /* NULL-terminated, never NULL */
     char **problems; /* lines in which the recorder said what went wrong, likewise */
+    char **not_seen; /* … which processes it saw that are not in the trace, likewise */
     char *host, *boot_id, *device, *gpu_timing, *trace_path;
     char *step_mark; /* what steps began with while they were counted during the run, as in gw_model_options */
     char *versions_json, *environment_json;
@@ -78,8 +79,8 @@ void gw_run_paths_free(char **paths);
 int gw_run_file_read(const char *path, struct gw_run_file **ret_run, struct gw_error *error);
 void gw_run_file_destroy(struct gw_run_file *run);
 
-/* Lets a run file use the functions of another, and frees its own, where they are the same: ranks of a job were recorded
- * with one build. Returns 0 or -ENOMEM. */
+/* Lets a run file use the functions of another, and frees its own, where they are the same: ranks of a job were
+ * recorded with one build. Returns 0 or -ENOMEM. */
 int gw_run_file_share_functions(struct gw_run_file *run, struct gw_run_file *other);
 
 /* The same from the text of a run.json; path is what the run is called. Function names are for the caller to add. */

@@ -163,6 +163,7 @@ static int fill(struct gw_run_file *run, const json_t *root)
     const json_t *end = json_object_get(root, "end");
     run->command = copy_texts(json_object_get(root, "command"));
     run->problems = copy_texts(json_object_get(root, "problems"));
+    run->not_seen = copy_texts(json_object_get(root, "not_seen"));
     run->host = copy_text(root, "host");
     run->boot_id = copy_text(root, "boot_id");
     run->device = copy_text(root, "device");
@@ -197,7 +198,7 @@ static int fill(struct gw_run_file *run, const json_t *root)
     run->trace_bytes = number(root, "trace_bytes");
     const char *trace = json_string_value(json_object_get(root, "trace"));
     run->trace_path = join(run->path, trace ? trace : "trace");
-    const int status = run->command && run->problems && run->trace_path
+    const int status = run->command && run->problems && run->not_seen && run->trace_path
                            ? copy_windows(run, json_object_get(root, "windows"))
                            : -ENOMEM;
     const json_t *test = json_object_get(root, "clock_offset");
@@ -392,6 +393,7 @@ void gw_run_file_destroy(struct gw_run_file *run)
     }
     gw_run_paths_free(run->command);
     gw_run_paths_free(run->problems);
+    gw_run_paths_free(run->not_seen);
     free_functions(run);
     free(run->windows);
     free(run->path);

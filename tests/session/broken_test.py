@@ -80,6 +80,27 @@ class MixedBuilds(Recorded):
         self.assertIn("of another build", subprocess.run([tool, "doctor"], capture_output=True, text=True).stdout)
 
 
+class NotSeen(Recorded):
+    def test_children_without_the_library(self):
+        """They live for longer than the recorder takes to look twice."""
+        source = self.base / "static.c"
+        source.write_text("#include <unistd.h>\nint main(void) { return sleep(2); }\n")
+        static = self.base / "static-program"
+        subprocess.run(["cc", "-static", "-o", static, source], check=True)
+        script = f"{static} & env -u LD_PRELOAD sleep 2 & sleep 2 & sh -c 'sleep 2; true' & wait"
+        done = self.record("sh", "-c", script)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        lines = self.info()["not_seen"]
+        self.assertEqual(len(lines), 2, lines)
+        self.assertRegex("\n".join(sorted(lines, key=lambda line: line.split("(")[1])),
+                         r"^process \d+ \(sleep\): LD_PRELOAD was taken out of its environment\n"
+                         r"process \d+ \(static-program\): its program is linked statically$")
+        report = subprocess.run([GPUWITNESS, "report", "--json", self.run_dir], capture_output=True, text=True)
+        self.assertEqual(json.loads(report.stdout)["coverage"]["processes"]["not_seen"], lines)
+        report = subprocess.run([GPUWITNESS, "report", self.run_dir], capture_output=True, text=True)
+        self.assertRegex(report.stdout, r"not seen +process \d+ \(s")
+
+
 class Killed(Recorded):
     def kill_ticker(self, pids):
         for pid in pids:
