@@ -16,6 +16,8 @@
 #define SLOW_DEVIATIONS 6.0
 /* More slow steps than this are the rule, not hiccups. */
 #define SLOW_STEPS_SHARE 0.25
+/* One slow step alone has to cost the run this share of it: anything may happen once. */
+#define SLOW_ONCE_SHARE 0.05
 
 static double median(const double *values, const struct gw_model *model, double *scratch)
 {
@@ -157,7 +159,8 @@ int gw_judge_hiccup(struct gw_judge *judge, struct gw_verdict *verdict)
         ret = gw_verdict_unknown(verdict, "needs GPU timing (record --gpu-timing=events)");
         goto end;
     }
-    if (saving < judge->threshold_ns || count > SLOW_STEPS_SHARE * judge->steps) {
+    double least = count > 1 ? judge->threshold_ns : fmax(SLOW_ONCE_SHARE * judge->mean_ns, judge->threshold_ns);
+    if (saving < least || count > SLOW_STEPS_SHARE * judge->steps) {
         ret =
             gw_verdict_rule_out(verdict, saving,
                                 "%u of %.0f steps cost the GPU much more than the median one and are not explained by "

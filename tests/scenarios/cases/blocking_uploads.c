@@ -11,7 +11,7 @@
 /* All in the default stream, as PyTorch has it; the host makes a batch after each upload. */
 void run_scenario(struct scenario *scenario)
 {
-    struct trainer trainer = trainer_create(64 * KIB, true);
+    struct trainer trainer = trainer_create(32 * KIB, true);
     for (unsigned step = 0; step < 50; step++) {
         unsigned char *host = trainer.host[step % 2];
         scenario->steps++;
