@@ -12,6 +12,7 @@ struct gw_pool gw_pools[GW_POOLS_MAX];
 static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned pool_count, pair_count;
 static bool closed; // at exit and in a forked child
+static bool launches_block;
 
 unsigned gw_pool_count(void)
 {
@@ -34,8 +35,12 @@ static struct gw_pool *free_pool(void)
         struct gw_pool *pool = &gw_pools[pool_count];
 
         // Handlers run last registered first: registered now, after the driver's start, this one runs before it ends.
-        if (pool_count == 0)
+        if (pool_count == 0) {
+            const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
+
+            launches_block = blocking && blocking[0] == '1';
             atexit(close_at_exit);
+        }
         pthread_mutex_init(&pool->lock, NULL);
         pool->dead = true;
         __atomic_store_n(&pool_count, pool_count + 1, __ATOMIC_RELEASE);
@@ -169,7 +174,9 @@ static void after(void *operation, const struct gw_thread *thread, const struct 
     const struct gw_driver *driver = gw_driver();
 
     pair->returned_ns = gw_now_ns();
-    pair->to_host = info->form->style == GW_STYLE_PLAIN && info->form->code == GW_COPY_D2H;
+    pair->waits = info->driver_op - 1 == GW_GPU_OP_KERNEL
+                      ? launches_block
+                      : info->form->style == GW_STYLE_PLAIN && info->form->code == GW_COPY_D2H;
     if (result != 0 || !driver || driver->cuEventRecord(pair->end, call->stream->raw) != 0) {
         if (result == 0)
             gw_poller_untimed(GW_UNTIMED_NOT_RECORDED, 1);

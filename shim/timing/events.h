@@ -19,7 +19,7 @@ struct gw_pair {
     // Host clock: before the start event was recorded, at the entry of the driver's call, after its return, after
     // the end event was recorded.
     uint64_t before_ns, begin_ns, returned_ns, after_ns;
-    bool to_host; // a copy to the host: its call may have returned only when it was over
+    bool waits; // its call may have returned only when it was over: a copy to the host, or a launch that blocks
     struct gw_pair *next;
 };
 

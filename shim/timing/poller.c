@@ -52,8 +52,9 @@ static bool is_blocked(const struct blocked *blocked, uint64_t stream)
  * happens where the operation begins or ends, on an idle one a constant latency after it was submitted. An event that
  * happened within a probe's round trip of its submission is taken to be of the second sort. Then
  *  - the operation began later than the start event by the distance of the two submissions. A driver rings the device's
- *    bell at the end of a launch, whatever it did before (loading the kernel's module), and at the beginning of a copy,
- *    which may then last as long as the copy: so the distance is taken, and the length of the call is its error.
+ *    bell at the end of a launch, whatever it did before (loading the kernel's module), and at the beginning of a copy
+ *    or of a launch that blocks, which may then last as long as the operation: so the distance is taken, and the length
+ *    of the call is its error.
  *  - the operation ended before the end event by at most the distance of their submissions.
  */
 static void emit(const struct gw_pool *pool, const struct gw_driver *driver, const struct gw_pair *pair)
@@ -71,9 +72,9 @@ static void emit(const struct gw_pool *pool, const struct gw_driver *driver, con
     uint64_t earliest_ns = start_ns < pair->begin_ns ? pair->begin_ns : start_ns;
 
     if (start_ns < pair->returned_ns + latency_ns) {
-        bool copy = GW_WHERE_KIND(pair->where) == GW_GPU_OP_COPY;
+        bool early = pair->waits || GW_WHERE_KIND(pair->where) == GW_GPU_OP_COPY;
         uint64_t room_ns = pair->returned_ns + latency_ns - start_ns;
-        uint64_t distance_ns = copy ? pair->begin_ns - pair->before_ns : pair->returned_ns - pair->begin_ns;
+        uint64_t distance_ns = early ? pair->begin_ns - pair->before_ns : pair->returned_ns - pair->begin_ns;
 
         start_error_ns = pair->returned_ns - pair->before_ns;
         start_error_ns = start_error_ns < room_ns ? start_error_ns : room_ns;
@@ -85,7 +86,7 @@ static void emit(const struct gw_pool *pool, const struct gw_driver *driver, con
         // The end event waited for nothing: it tells only that the operation was over by then.
         uint64_t submissions_ns = pair->after_ns - pair->begin_ns;
 
-        if (pair->to_host && pair->returned_ns > start_ns && end_ns > pair->returned_ns) {
+        if (pair->waits && pair->returned_ns > start_ns && end_ns > pair->returned_ns) {
             // The call outlasted the start, so it was one that returns when its copy is over: to pageable memory, or a
             // blocking one. Its thread wakes about as late as a probe is seen.
             end_ns = pair->returned_ns;

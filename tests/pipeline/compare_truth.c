@@ -1,16 +1,16 @@
 /*
  * gw-compare-truth: is what the analyzer exported of a run what the simulated GPU says happened?
  *
- *   gw-compare-truth [--floor NS] [--outliers PERCENT] [--untimed PERCENT] [--driver-only 1] [--steps FILE] RUN
- * CSV-FOLDER TRUTH.PID.csv…
+ *   gw-compare-truth [--floor NS] [--outliers PERCENT] [--untimed PERCENT] [--median NS] [--driver-only 1]
+ * [--steps FILE] RUN CSV-FOLDER TRUTH.PID.csv…
  *
  * Calls: every call of the truth, per thread and in order, with the same depth, name and result, its begin and end
  * within those of the traced call. Operations: those of each stream in order, with the same kind, name and bytes,
  * submitted within the traced call; start and end within what the model states as their error and the floor, but for
  * the given share, and those of kernels, memsets and graphs within the floor that the report states, but for the same
- * share. A graph replay is one exported operation for all its nodes, or each node is one. Steps (lines
- * "number begin_ns …" by the program itself): as many, and none of the program's operations between its begin of a step
- * and ours.
+ * share; of all of them half within --median. A graph replay is one exported operation for all its nodes, or each node
+ * is one. Steps (lines "number begin_ns …" by the program itself): as many, and none of the program's operations
+ * between its begin of a step and ours.
  *
  * Prints a table and what differs (the first few); exit status 0 when all agrees, 1 when not, 2 for bad input.
  */
@@ -24,13 +24,15 @@
 
 #define DIFFERENCES_SHOWN 12
 #define BEGIN_UNKNOWN 0u         /* of a call during which the truth log was opened */
+#define BEGIN_ERROR_NS 50u       /* of a beginning that was read from the cycle counter (shim/tracer/clock.h) */
 #define PROCESS_MARK 0x80000000u /* a process number of the trace, no longer one of a file */
 
 struct comparison {
     struct tables truth, traced;
     uint64_t floor_ns;
     double outliers_percent, untimed_percent;
-    bool driver_only; /* the runtime is inside the program and cannot be traced: calls of the driver alone */
+    uint64_t median_ns; /* 0: any */
+    bool driver_only;   /* the runtime is inside the program and cannot be traced: calls of the driver alone */
     const char *csv_folder, *steps_path;
     unsigned differences;
     size_t calls, ops, untimed, steps;
@@ -101,7 +103,7 @@ static void compare_calls(struct comparison *self)
         const struct call_row *have = x < traced->call_count ? &traced->calls[x] : NULL;
         bool same = want && have && want->tid == have->tid && want->depth == have->depth &&
                     strcmp(want->name, have->name) == 0 &&
-                    (want->begin_ns >= have->begin_ns || want->begin_ns == BEGIN_UNKNOWN) &&
+                    (want->begin_ns + BEGIN_ERROR_NS >= have->begin_ns || want->begin_ns == BEGIN_UNKNOWN) &&
                     (!have->ended || want->begin_ns <= have->end_ns);
         if (same) {
             if (have->ended && (want->end_ns > have->end_ns || want->result != have->result)) {
@@ -481,6 +483,8 @@ int main(int argc, char **argv)
             self.outliers_percent = strtod(argv[at + 1], NULL);
         } else if (strcmp(argv[at], "--untimed") == 0) {
             self.untimed_percent = strtod(argv[at + 1], NULL);
+        } else if (strcmp(argv[at], "--median") == 0) {
+            self.median_ns = strtoull(argv[at + 1], NULL, 10);
         } else if (strcmp(argv[at], "--driver-only") == 0) {
             self.driver_only = atoi(argv[at + 1]) != 0;
         } else if (strcmp(argv[at], "--steps") == 0) {
@@ -490,7 +494,8 @@ int main(int argc, char **argv)
         }
     }
     if (argc - at < 3 || strncmp(argv[at], "--", 2) == 0) {
-        fputs("usage: gw-compare-truth [--floor NS] [--outliers PERCENT] [--untimed PERCENT] [--driver-only 1] "
+        fputs("usage: gw-compare-truth [--floor NS] [--outliers PERCENT] [--untimed PERCENT] [--median NS] "
+              "[--driver-only 1] "
               "[--steps FILE] RUN CSV-FOLDER TRUTH.csv...\n",
               stderr);
         return 2;
@@ -511,6 +516,9 @@ int main(int argc, char **argv)
         compare_steps(&self);
     }
     qsort(self.errors_ns, self.error_count, sizeof(*self.errors_ns), by_size);
+    if (self.median_ns && quantile_ns(&self, 0.5) > self.median_ns) {
+        differ(&self, "half of the times are off by more than %" PRIu64 " ns", self.median_ns);
+    }
     printf("calls %zu of %zu, operations %zu of %zu, off by %" PRIu64 " / %" PRIu64 " / %" PRIu64
            " ns (median / 95 %% / most), %zu beyond what they state, %zu of %zu beyond the floor of %" PRIu64
            " ns, steps %zu, differences %u\n",
