@@ -64,7 +64,8 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-void gw_page_program(const struct gw_model *model, char *text, size_t size)
+/* The program's name without its directory; "python train.py" where an interpreter runs a script. */
+static void name_program(const struct gw_model *model, char *text, size_t size)
 {
     char **command = model->run.command;
 
@@ -167,7 +168,7 @@ double gw_page_title(struct gw_page *page, const char *title)
     time_t seconds = (time_t)(((int64_t)model->run.begin_ns + model->run.realtime_offset_ns) / 1000000000);
     struct tm utc;
 
-    gw_page_program(model, program, sizeof(program));
+    name_program(model, program, sizeof(program));
     describe_devices(model, devices, sizeof(devices));
     gw_page_add_part(facts, sizeof(facts), devices);
     if (model->run.host) {

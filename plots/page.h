@@ -80,7 +80,4 @@ void gw_page_rank_name(const struct gw_page *page, uint32_t device, char *text, 
 /* The device's model name, or NULL where it says no more than gw_page_device_name. */
 const char *gw_page_device_model(const struct gw_model *model, uint32_t device);
 
-/* The program's name without its directory; "python train.py" where an interpreter runs a script. */
-void gw_page_program(const struct gw_model *model, char *text, size_t size);
-
 #endif

@@ -67,7 +67,8 @@ static int by_time(const void *left, const void *right)
     return (a->kind > b->kind) - (a->kind < b->kind);
 }
 
-int gw_comm_facts_create(const struct gw_model *model, struct gw_comm_facts **ret_facts)
+/* Sorted by total time, longest first. *ret_facts: the caller frees. Returns how many, or -ENOMEM. */
+static int create_facts(const struct gw_model *model, struct gw_comm_facts **ret_facts)
 {
     size_t count = model->collectives_count, found = 0;
     struct sample *samples = calloc(count + 1, sizeof *samples);
@@ -273,7 +274,7 @@ int gw_report_comm_text(const struct gw_model *model, const struct gw_page *page
         free(uncalled);
         return 0;
     }
-    int count = gw_comm_facts_create(model, &facts), ret = count < 0 ? count : 0;
+    int count = create_facts(model, &facts), ret = count < 0 ? count : 0;
     if (ret < 0)
         goto end;
     gw_page_heading(page, "Communication (whole run, on all ranks)");
@@ -344,7 +345,7 @@ json_t *gw_communication_json(const struct gw_model *model)
     struct uncalled *uncalled = NULL;
     const struct gw_coverage *version = version_of_nccl(model);
     json_t *array = json_array(), *kernels = json_array(), *root = NULL;
-    int count = gw_comm_facts_create(model, &facts), others = list_uncalled(model, &uncalled);
+    int count = create_facts(model, &facts), others = list_uncalled(model, &uncalled);
     bool failed = count < 0 || others < 0 || !array || !kernels;
     for (int i = 0; i < count && !failed; i++)
         failed = json_array_append_new(array, facts_json(&facts[i])) < 0;

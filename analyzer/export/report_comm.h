@@ -20,9 +20,6 @@ struct gw_comm_facts {
     double wait_ns, transfer_ns;   /* mean of the timed ones */
 };
 
-/* Sorted by total time, longest first. *ret_facts: the caller frees. Returns how many, or -ENOMEM. */
-int gw_comm_facts_create(const struct gw_model *model, struct gw_comm_facts **ret_facts);
-
 /* The sections of the text; nothing without communication. Returns 0 or -ENOMEM. */
 int gw_report_comm_text(const struct gw_model *model, const struct gw_page *page);
 

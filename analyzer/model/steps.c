@@ -120,8 +120,10 @@ static int mark_warmup(const struct gw_model *model, const struct gw_sequence *s
     return 0;
 }
 
-int gw_steps_store(struct gw_model *model, const struct gw_sequence *sequence, const struct gw_step_range *ranges,
-                   size_t count)
+/* Stores the ranges as steps of the model: times, operations and warm-up. sequence is the process's. Returns 0 or
+ * -ENOMEM. */
+static int store_steps(struct gw_model *model, const struct gw_sequence *sequence, const struct gw_step_range *ranges,
+                       size_t count)
 {
     struct gw_step *grown = realloc(model->steps, (model->steps_count + count + 1) * sizeof(*grown));
     if (!grown) {
@@ -210,7 +212,7 @@ int gw_steps_by_sequence(struct gw_model *model)
         for (size_t i = 0; i < count; i++) {
             struct search *search = &searches.list[i];
             if (!status && search->count >= STEPS_MIN) {
-                status = gw_steps_store(model, &search->sequence, search->ranges, search->count);
+                status = store_steps(model, &search->sequence, search->ranges, search->count);
                 confidence = search->confidence < confidence ? search->confidence : confidence;
             }
             clear_search(search);
@@ -342,7 +344,7 @@ static int cut_by_name(struct gw_model *model, uint32_t process, const uint8_t *
         ranges[i].count = (i + 1 < count ? ranges[i + 1].first : sequence.count) - ranges[i].first;
         ranges[i].open = i + 1 == count;
     }
-    status = gw_steps_store(model, &sequence, ranges, count);
+    status = store_steps(model, &sequence, ranges, count);
 end:
     free(ranges);
     gw_sequence_clear(&sequence);

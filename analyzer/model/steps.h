@@ -11,7 +11,8 @@
 int gw_steps_by_sequence(struct gw_model *model);
 
 /* A step begins with every `every`-th range of the program's (NVTX) whose name matches the extended regular expression,
- * or, in a process without such ranges, with every such kernel by its demangled name; 0 means 1. Returns 0, -EINVAL with *error filled when the expression is none or nothing matches it, or -ENOMEM. */
+ * or, in a process without such ranges, with every such kernel by its demangled name; 0 means 1. Returns 0, -EINVAL
+ * with *error filled when the expression is none or nothing matches it, or -ENOMEM. */
 int gw_steps_by_name(struct gw_model *model, const char *regex, uint32_t every, struct gw_error *error);
 
 /* A step as a range of a process's sequence. */
@@ -19,11 +20,5 @@ struct gw_step_range {
     size_t first, count; /* events */
     bool open;           /* ends with its own last event, not with the begin of the next range */
 };
-
-/* Stores the ranges as steps of the model: times, operations and warm-up. sequence is the process's. Returns 0 or
- * -ENOMEM. */
-struct gw_sequence;
-int gw_steps_store(struct gw_model *model, const struct gw_sequence *sequence, const struct gw_step_range *ranges,
-                   size_t count);
 
 #endif

@@ -96,7 +96,8 @@ size_t gw_host_first_call_from(const struct gw_host *host, uint32_t thread, uint
     return low;
 }
 
-enum gw_class gw_host_call_class(const struct gw_model *model, uint32_t call)
+/* Of idle time spent inside this call. */
+static enum gw_class class_of_call(const struct gw_model *model, uint32_t call)
 {
     switch (gw_call_class(model->calls[call].function)) {
     case GW_CALL_SYNC:
@@ -188,7 +189,7 @@ void gw_host_walk(const struct gw_host *host, uint32_t thread, uint64_t begin_ns
         }
         uint64_t to = call->end_ns < end_ns ? call->end_ns : end_ns;
         if (to > now) {
-            visit(data, now, to, gw_host_call_class(model, host->calls[at]), host->calls[at]);
+            visit(data, now, to, class_of_call(model, host->calls[at]), host->calls[at]);
             now = to;
         }
     }

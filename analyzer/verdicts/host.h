@@ -21,9 +21,6 @@ void gw_host_release(struct gw_host *host);
 /* Position in host->calls of the first of the thread's calls that begins at or after t_ns. */
 size_t gw_host_first_call_from(const struct gw_host *host, uint32_t thread, uint64_t t_ns);
 
-/* Class of idle time spent inside this call. */
-enum gw_class gw_host_call_class(const struct gw_model *model, uint32_t call);
-
 /* One stretch of a thread's time: inside a call, or outside (call GW_NONE, class idle_host or idle_blocked). */
 typedef void gw_host_visit(void *data, uint64_t begin_ns, uint64_t end_ns, enum gw_class cls, uint32_t call);
 

@@ -175,7 +175,7 @@ __attribute__((noinline, cold)) static bool suppress(struct gw_thread *thread)
     return false;
 }
 
-bool gw_call_begin(struct gw_thread *thread, struct gw_call *call, unsigned function, const uint64_t *words)
+static bool begin_call(struct gw_thread *thread, struct gw_call *call, unsigned function, const uint64_t *words)
 {
     const struct gw_info *info = &gw_tracer.info[function];
     int saved_errno;
@@ -277,7 +277,7 @@ static void act(struct gw_thread *thread, const struct gw_call *call, enum gw_ac
     }
 }
 
-void gw_call_end(struct gw_thread *thread, struct gw_call *call, const uint64_t *words, int32_t result)
+static void end_call(struct gw_thread *thread, struct gw_call *call, const uint64_t *words, int32_t result)
 {
     const struct gw_info *info = &gw_tracer.info[call->function];
     struct gw_section section;
@@ -324,7 +324,8 @@ void gw_call_end(struct gw_thread *thread, struct gw_call *call, const uint64_t 
     thread->busy = 0;
 }
 
-void gw_call_end_early(struct gw_thread *thread, struct gw_call *call, const uint64_t *words, int32_t result)
+// The end of a call that the shim began, before the tracer was there. It has no times on the device.
+static void end_early_call(struct gw_thread *thread, struct gw_call *call, const uint64_t *words, int32_t result)
 {
     const struct gw_info *info = &gw_tracer.info[call->function];
     int saved_errno = errno;
@@ -342,7 +343,7 @@ void gw_call_end_early(struct gw_thread *thread, struct gw_call *call, const uin
     thread->busy = 0;
     errno = saved_errno;
     if (entered)
-        gw_call_end(thread, call, words, result);
+        end_call(thread, call, words, result);
     else
         thread->depth--;
 }
@@ -361,7 +362,7 @@ static bool begin_by_steps(struct gw_thread *thread, struct gw_call *call, unsig
     // A thread's first call, which may be a forked process's, makes it known in any case.
     if (watched[function] != WATCHED && gw_steps_are_off() && thread->generation == gw_tracer.generation)
         return false;
-    if (!gw_call_begin(thread, call, function, words))
+    if (!begin_call(thread, call, function, words))
         return false;
     gw_steps_begun(thread, info, call);
     return true;
@@ -371,15 +372,15 @@ static void end_by_steps(struct gw_thread *thread, struct gw_call *call, const u
 {
     int saved_errno = errno;
 
-    gw_call_end(thread, call, words, result);
+    end_call(thread, call, words, result);
     gw_steps_ended(thread);
     errno = saved_errno;
 }
 
 static struct gw_sink sink = {.watched = watched,
-                              .begin = gw_call_begin,
-                              .end = gw_call_end,
-                              .end_early = gw_call_end_early,
+                              .begin = begin_call,
+                              .end = end_call,
+                              .end_early = end_early_call,
                               .attach_nvtx = gw_nvtx_attach,
                               .close = gw_descriptor_close,
                               .displace = gw_descriptor_displace};

@@ -4,7 +4,7 @@
  * Rules
  *  1. CUDA calls of the tool's own go through gw_driver and stand in this library only. None may change what the
  * program sees: no runtime call (last error), the current context is put back, nothing touches a capturing stream.
- *  2. gw_call_begin and gw_call_end keep errno, allocate nothing and take no lock on their usual path.
+ *  2. begin_call and end_call (tracer.c) keep errno, allocate nothing and take no lock on their usual path.
  *  3. The library is compiled without sibling calls, so that a CUDA call of its own has a return address in it.
  */
 #ifndef GW_SHIM_TRACER_TRACER_H
@@ -90,11 +90,6 @@ static inline void gw_section_end(const struct gw_section *section)
     pthread_setcancelstate(section->cancel_state, NULL);
     errno = section->saved_errno;
 }
-
-bool gw_call_begin(struct gw_thread *thread, struct gw_call *call, unsigned function, const uint64_t *words);
-void gw_call_end(struct gw_thread *thread, struct gw_call *call, const uint64_t *words, int32_t result);
-// The end of a call that the shim began, before the tracer was there. It has no times on the device.
-void gw_call_end_early(struct gw_thread *thread, struct gw_call *call, const uint64_t *words, int32_t result);
 
 // thread.c: first call of a thread (or of its copy in a forked child); time outside CUDA before a call; end of a long
 // call.
