@@ -213,7 +213,8 @@ static int find_steps(struct gw_model *model, const struct gw_model_options *opt
     }
     if (!status) {
         gw_drop_unrecorded_steps(model);
-        status = gw_measure_perturbation(model);
+        status = gw_drop_steps_after_deaths(model);
+        status = status ? status : gw_measure_perturbation(model);
     }
     return status == -ENOMEM ? gw_error_set(error, status, "%s: no memory to search its steps", model->run.path)
                              : status;

@@ -189,6 +189,10 @@ void gw_take_rank(struct gw_process *process);
 /* After the ranges of processes: which ranks are missing or died; adds lines to the run's problems. */
 int gw_build_ranks(struct gw_builder *builder);
 
+/* ranks.c. Takes out the steps in which ranks may have waited for one that had died, and says so. Returns 0 or -ENOMEM.
+ */
+int gw_drop_steps_after_deaths(struct gw_model *model);
+
 /* build.c. Adds a copy of the line to a NULL-terminated list, which is NULL while it is empty. Returns 0 or -ENOMEM. */
 int gw_add_problem(char ***problems, const char *line);
 

@@ -190,42 +190,69 @@ static int say_repeated(struct gw_model *model)
                : 0;
 }
 
-static int by_signal_and_rank(const void *left, const void *right)
+static int by_end_and_rank(const void *left, const void *right)
 {
     const struct gw_recording *const *a = left, *const *b = right;
-    return (*a)->exit_signal != (*b)->exit_signal ? ((*a)->exit_signal > (*b)->exit_signal ? 1 : -1)
-                                                  : ((*a)->rank > (*b)->rank) - ((*a)->rank < (*b)->rank);
+    if ((*a)->exit_signal != (*b)->exit_signal) {
+        return (*a)->exit_signal > (*b)->exit_signal ? 1 : -1;
+    }
+    if ((*a)->exit_status != (*b)->exit_status) {
+        return (*a)->exit_status > (*b)->exit_status ? 1 : -1;
+    }
+    return ((*a)->rank > (*b)->rank) - ((*a)->rank < (*b)->rank);
 }
 
-/* Programs of several recorders that a signal ended; of one alone the exit status tells. */
-static int say_killed(struct gw_model *model)
+/* Programs of several recorders that failed, or that a signal ended; of one alone the exit status tells. */
+static int say_ends(struct gw_model *model)
 {
     int status = 0;
-    const struct gw_recording **killed = calloc(model->recordings_count + 1, sizeof(*killed));
+    const struct gw_recording **ended = calloc(model->recordings_count + 1, sizeof(*ended));
     size_t count = 0;
-    if (!killed) {
+    if (!ended) {
         return -ENOMEM;
     }
     for (size_t i = 0; i < model->recordings_count && model->recordings_count > 1; i++) {
-        if (model->recordings[i].exit_signal && model->recordings[i].ranks) {
-            killed[count++] = &model->recordings[i];
+        const struct gw_recording *recording = &model->recordings[i];
+        if (recording->ranks && (recording->exit_signal || (recording->finished && recording->exit_status))) {
+            ended[count++] = recording;
         }
     }
-    qsort(killed, count, sizeof(*killed), by_signal_and_rank);
+    qsort(ended, count, sizeof(*ended), by_end_and_rank);
     for (size_t i = 0, next; i < count && !status; i = next) {
         struct rank_list list = {.count = 0};
         uint64_t first_ns = UINT64_MAX;
-        for (next = i; next < count && killed[next]->exit_signal == killed[i]->exit_signal; next++) {
-            add_rank(&list, killed[next]->rank);
-            first_ns = killed[next]->end_ns < first_ns ? killed[next]->end_ns : first_ns;
+        for (next = i; next < count && ended[next]->exit_signal == ended[i]->exit_signal &&
+                       ended[next]->exit_status == ended[i]->exit_status;
+             next++) {
+            add_rank(&list, ended[next]->rank);
+            first_ns = ended[next]->end_ns < first_ns ? ended[next]->end_ns : first_ns;
         }
-        const char *name = sigabbrev_np(killed[i]->exit_signal);
-        status = say(model, "%s %s ended by signal %d (SIG%s), %s%.3f s after the run began", rank_words(&list),
-                     list.count == 1 ? "was" : "were", killed[i]->exit_signal, name ? name : "?",
-                     list.count == 1 ? "" : "the first ", since_begin_s(model, first_ns));
+        const char *name = sigabbrev_np(ended[i]->exit_signal);
+        char when[64], how[64];
+        if (first_ns <= model->run.begin_ns) {
+            snprintf(when, sizeof(when), "before anything was recorded");
+        } else {
+            snprintf(when, sizeof(when), "%s%.3f s after the run began", list.count == 1 ? "" : "the first ",
+                     since_begin_s(model, first_ns));
+        }
+        if (ended[i]->exit_signal) {
+            snprintf(how, sizeof(how), "%s ended by signal %d (SIG%s)", list.count == 1 ? "was" : "were",
+                     ended[i]->exit_signal, name ? name : "?");
+        } else {
+            snprintf(how, sizeof(how), "ended with status %d", ended[i]->exit_status);
+        }
+        status = say(model, "%s %s, %s", rank_words(&list), how, when);
     }
-    free(killed);
+    free(ended);
     return status;
+}
+
+/* Whether the process broke off: it did not leave by exit(), as others of its job did. */
+static bool broke_off(const struct gw_model *model, const struct gw_process *process)
+{
+    const struct gw_recording *recording = &model->recordings[process->recording];
+    return process->ranks > 1 && !process->ended && process->op_count && recording->finished &&
+           !recording->exit_signal && !model->run.still_running;
 }
 
 /* Ranks whose process did not leave by exit() as others did. Of one with a recorder of its own that was ended by a
@@ -240,9 +267,7 @@ static int say_broken_off(struct gw_model *model)
     }
     for (size_t i = 0; i < model->processes_count && some_ended && !status; i++) {
         const struct gw_process *process = &model->processes[i];
-        const struct gw_recording *recording = &model->recordings[process->recording];
-        if (process->ranks < 2 || process->ended || !process->op_count || !recording->finished ||
-            recording->exit_signal || model->run.still_running) {
+        if (!broke_off(model, process)) {
             continue;
         }
         if (said++ < BROKEN_OFF_SAID) {
@@ -380,9 +405,47 @@ int gw_build_ranks(struct gw_builder *builder)
     }
     status = status ? status : say_unrelated(builder);
     status = status ? status : say_repeated(model);
-    status = status ? status : say_killed(model);
+    status = status ? status : say_ends(model);
     status = status ? status : say_broken_off(model);
     status = status ? status : say_excerpts(builder);
     free(seen);
     return status;
+}
+
+/* When the first rank died that others may have waited for; UINT64_MAX: none did. */
+static uint64_t first_death_ns(const struct gw_model *model)
+{
+    uint64_t first_ns = UINT64_MAX;
+    bool some_ended = false;
+    for (size_t i = 0; i < model->recordings_count; i++) {
+        const struct gw_recording *recording = &model->recordings[i];
+        if (recording->exit_signal && recording->ranks > 1 && recording->end_ns && recording->end_ns < first_ns) {
+            first_ns = recording->end_ns;
+        }
+    }
+    for (size_t i = 0; i < model->processes_count; i++) {
+        some_ended = some_ended || (model->processes[i].ranks > 1 && model->processes[i].ended);
+    }
+    for (size_t i = 0; i < model->processes_count && some_ended; i++) {
+        if (broke_off(model, &model->processes[i]) && model->processes[i].last_ns < first_ns) {
+            first_ns = model->processes[i].last_ns;
+        }
+    }
+    return first_ns;
+}
+
+int gw_drop_steps_after_deaths(struct gw_model *model)
+{
+    const uint64_t death_ns = first_death_ns(model);
+    size_t kept = 0;
+    for (size_t i = 0; i < model->steps_count; i++) {
+        if (model->steps[i].end_ns <= death_ns) {
+            model->steps[kept++] = model->steps[i];
+        }
+    }
+    const size_t dropped = model->steps_count - kept;
+    model->steps_count = kept;
+    return dropped ? say(model, "%zu step%s that ended after a rank had died %s left out", dropped,
+                         dropped == 1 ? "" : "s", dropped == 1 ? "is" : "are")
+                   : 0;
 }

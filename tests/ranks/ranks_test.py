@@ -5,9 +5,11 @@ import os
 import pathlib
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 GPUWITNESS, DDP_LOOP, CONFIG, MPIRUN = sys.argv[1:5]
@@ -101,6 +103,30 @@ class Launched(Ranks):
         (problem,) = [line for line in report["run"]["problems"] if "SIGKILL" in line]
         self.assertRegex(problem, r"^rank 1 was ended by signal 9 \(SIGKILL\), [0-9.]+ s after the run began$")
         self.assertGreaterEqual(report["steps"]["count"], 3 * (STEPS // 2 - 2))
+        self.assertRegex(" ".join(report["run"]["problems"]), r"ranks 0, 2 ended with status 1, the first [0-9.]+ s after")
+        self.assertRegex(" ".join(report["run"]["problems"]), r"[0-9]+ steps? that ended after a rank had died (is|are) left out")
+
+    def test_a_rank_that_dies_before_the_others_know(self):
+        """Before it has joined: the others wait for it in ncclCommInitRank until their launcher ends them."""
+        environment = {**os.environ, "WORLD_SIZE": "3", "MASTER_ADDR": "localhost", "MASTER_PORT": "29500",
+                       "TORCHELASTIC_RUN_ID": "job-1"}
+        waiting = [subprocess.Popen(self.record(self.run_dir, *self.program()), stdout=subprocess.DEVNULL,
+                                    env={**environment, "RANK": str(rank), "LOCAL_RANK": str(rank)}) for rank in (0, 2)]
+        dying = subprocess.run(self.record(self.run_dir, "sh", "-c", "exit 7"), env={**environment, "RANK": "1"})
+        self.assertEqual(dying.returncode, 7)
+        until = time.monotonic() + PATIENCE_S
+        while time.monotonic() < until and not ((self.base / "id").exists() and
+                                                len(list(self.run_dir.glob("rank-*/run.json"))) == 3):
+            time.sleep(0.01)
+        for process in waiting:
+            process.send_signal(signal.SIGTERM)
+        self.assertEqual([process.wait(PATIENCE_S) for process in waiting], [128 + signal.SIGTERM] * 2)
+        report = self.report(self.run_dir)
+        said = "\n".join(report["run"]["problems"])
+        self.assertRegex(said, "rank 1 ended with status 7, (before anything was recorded|[0-9.]+ s after the run began)")
+        self.assertRegex(said, r"ranks 0, 2 were ended by signal 15 \(SIGTERM\), the first [0-9.]+ s after the run began")
+        self.assertRegex(said, "ranks? .*1.* of 3 put no work on a GPU")
+        self.assertEqual(report["steps"]["count"], 0)
 
     def test_a_killed_rank_of_one_recorder(self):
         script = ('for RANK in 0 1 2; do RANK=$RANK WORLD_SIZE=3 "$@" & done; wait')
@@ -108,7 +134,7 @@ class Launched(Ranks):
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PATIENCE_S)
         report = self.report(self.run_dir)
         self.assertEqual(self.ranks_of(report), [0, 1, 2])
-        (problem,) = report["run"]["problems"]
+        (problem,) = [line for line in report["run"]["problems"] if "left out" not in line]
         self.assertRegex(problem, r"^rank 1 was last seen [0-9.]+ s after the run began and did not end by exit\(\)")
 
     def test_what_a_dead_recorder_left_cannot_be_read(self):
