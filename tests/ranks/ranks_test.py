@@ -125,7 +125,7 @@ class Launched(Ranks):
         said = "\n".join(report["run"]["problems"])
         self.assertRegex(said, "rank 1 ended with status 7, (before anything was recorded|[0-9.]+ s after the run began)")
         self.assertRegex(said, r"ranks 0, 2 were ended by signal 15 \(SIGTERM\), the first [0-9.]+ s after the run began")
-        self.assertRegex(said, "ranks? .*1.* of 3 put no work on a GPU")
+        self.assertRegex(said, "ranks? .* of 3 put no work on a GPU")
         self.assertEqual(report["steps"]["count"], 0)
 
     def test_a_killed_rank_of_one_recorder(self):
