@@ -197,14 +197,14 @@ static int find_shares(const struct gw_plot_source *source, struct gw_comm_data 
         at[intervals[i].device] = i;
     for (size_t i = 0; i < source->budget->cells_count; i++) {
         const struct gw_step_budget *cell = &source->budget->cells[i];
-        const struct gw_step *step = &model->steps[cell->step];
+        const struct gw_interval *time = &source->budget->times[cell->step];
         struct gw_comm_share *share = &shares[cell->device];
-        if (step->warmup)
+        if (model->steps[cell->step].warmup)
             continue;
         share->device = cell->device;
-        share->step_ns += (double)(step->end_ns - step->begin_ns);
+        share->step_ns += (double)(time->end_ns - time->begin_ns);
         share->all_ns +=
-            (double)within(intervals, count, &at[cell->device], cell->device, step->begin_ns, step->end_ns);
+            (double)within(intervals, count, &at[cell->device], cell->device, time->begin_ns, time->end_ns);
         share->wait_ns += (double)cell->ns[GW_CLASS_COMM_WAIT];
         share->transfer_ns += (double)cell->ns[GW_CLASS_COMM_TRANSFER];
         share->unsplit_ns += (double)cell->ns[GW_CLASS_COMM_EXPOSED];

@@ -14,8 +14,8 @@ static void describe_window(const struct gw_page *page, const struct gw_timeline
     char length[GW_UNIT_TEXT];
 
     if (!page->options->have_range && !page->options->have_steps && median < model->steps_count) {
-        const struct gw_step *step = &model->steps[median];
-        gw_format_duration((double)(step->end_ns - step->begin_ns), length);
+        const struct gw_interval *time = &page->source->budget->times[median];
+        gw_format_duration((double)(time->end_ns - time->begin_ns), length);
         snprintf(text, size, "the median step takes %s", length);
         return;
     }

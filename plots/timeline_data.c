@@ -110,16 +110,17 @@ bool gw_timeline_window(const struct gw_plot_source *source, const struct gw_plo
                     last++;
             }
         }
-        data->begin_ns = model->steps[first].begin_ns;
-        data->end_ns = model->steps[last].end_ns;
+        data->begin_ns = source->budget->times[first].begin_ns;
+        data->end_ns = source->budget->times[last].end_ns;
     } else if (options->have_steps) {
         return false;
     }
     if (data->end_ns <= data->begin_ns)
         return false;
     for (uint32_t i = 0; i < model->steps_count; i++) {
-        const struct gw_step *step = &model->steps[i];
-        if (step->process != data->process || step->end_ns <= data->begin_ns || step->begin_ns >= data->end_ns)
+        const struct gw_interval *time = &source->budget->times[i];
+        if (model->steps[i].process != data->process || time->end_ns <= data->begin_ns ||
+            time->begin_ns >= data->end_ns)
             continue;
         if (data->step_end == 0)
             data->step_first = i;

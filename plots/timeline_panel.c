@@ -168,9 +168,10 @@ static void draw_steps(struct gw_page *page, const struct gw_timeline_data *data
     gw_page_muted(page, GW_PAGE_MARGIN, y, LABEL_WIDTH - 10.0, STEP_HEIGHT, GW_SIZE_SMALL, GW_ALIGN_LEFT, of);
     for (uint32_t i = data->step_first; i < data->step_end; i++) {
         const struct gw_step *step = &model->steps[i];
+        const struct gw_interval *time = &page->source->budget->times[i];
         bool median = i == page->source->budget->median_step;
-        double left = fmax(scale->x, gw_scale_x(scale, step->begin_ns));
-        double right = fmin(scale->x + scale->width, gw_scale_x(scale, step->end_ns));
+        double left = fmax(scale->x, gw_scale_x(scale, time->begin_ns));
+        double right = fmin(scale->x + scale->width, gw_scale_x(scale, time->end_ns));
         char length[GW_UNIT_TEXT], label[96];
         struct gw_text_style style = {
             GW_SIZE_TEXT, median ? 0xffffffff : page->theme->text, GW_ALIGN_CENTRE, median, GW_FOR_BAR_LABEL, false};
@@ -181,7 +182,7 @@ static void draw_steps(struct gw_page *page, const struct gw_timeline_data *data
         if (shown <= STEP_LINES_MAX && left > scale->x)
             gw_scene_line(page->scene, left - 0.5, y, left - 0.5, bottom, 1.0,
                           gw_colour_faded(page->theme->muted, 0.6));
-        gw_format_duration((double)(step->end_ns - step->begin_ns), length);
+        gw_format_duration((double)(time->end_ns - time->begin_ns), length);
         snprintf(label, sizeof(label), "step %" PRIu32 "%s  ·  %s", step->number,
                  median         ? " (median)"
                  : step->warmup ? " (warm-up)"

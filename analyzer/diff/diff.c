@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/verdicts/device_steps.h"
+
 #define NOISE_ERRORS 2.0 /* standard errors: about 95 % */
 
 /* Running mean and sum of squared deviations (Welford). */
@@ -84,14 +86,14 @@ struct kernel_work {
 };
 
 /* Kernels as far as they run within steps, as the budget counts them, shared out among the step's devices. */
-static void add_kernel(struct gw_diff_side *side, const struct gw_model *model, const struct gw_op *op,
-                       const struct kernel_work *work)
+static void add_kernel(struct gw_diff_side *side, const struct gw_model *model, const struct gw_interval *times,
+                       const struct gw_op *op, const struct kernel_work *work)
 {
     const uint32_t process = model->devices[model->streams[op->stream].device].process;
     struct gw_diff_role *role = &side->roles[role_of(op, work->roles)];
-    for (size_t s = gw_step_after(model, process, op->start_ns);
-         s < model->steps_count && model->steps[s].process == process && model->steps[s].begin_ns < op->end_ns; s++) {
-        const struct gw_step *step = &model->steps[s];
+    for (size_t s = gw_step_time_after(model, times, process, op->start_ns);
+         s < model->steps_count && model->steps[s].process == process && times[s].begin_ns < op->end_ns; s++) {
+        const struct gw_interval *step = &times[s];
         if (!work->devices[s])
             continue;
         const uint64_t from = op->start_ns > step->begin_ns ? op->start_ns : step->begin_ns;
@@ -175,7 +177,7 @@ static void sum_up_steps(struct gw_diff_side *side, const struct gw_model *model
         }
         for (int c = 0; c < GW_CLASS_COUNT; c++)
             take(&samples[c], class_ms[c]);
-        take(&step_sample, (double)(model->steps[index].end_ns - model->steps[index].begin_ns) / 1e6);
+        take(&step_sample, (double)(budget->times[index].end_ns - budget->times[index].begin_ns) / 1e6);
         gw_scaling_group(class_ms, work->computing_ms[index], part_ms);
         for (int p = 0; p < GW_SCALING_PARTS; p++)
             take(&parts[p], part_ms[p]);
@@ -252,7 +254,7 @@ int gw_diff_side_create(const struct gw_model *model, const struct gw_budget *bu
         work.devices[budget->cells[i].step] += !model->steps[budget->cells[i].step].warmup && !budget->cells[i].unused;
     for (size_t i = 0; i < model->ops_count; i++) {
         if (is_kernel(&model->ops[i]) && model->ops[i].stream != GW_NONE)
-            add_kernel(side, model, &model->ops[i], &work);
+            add_kernel(side, model, budget->times, &model->ops[i], &work);
     }
     sum_up_steps(side, model, budget, &work, used);
     qsort(work.kernels, model->names_count, sizeof(*work.kernels), by_time);

@@ -6,20 +6,25 @@
 #include "analyzer/model/sorted.h"
 #include "shim/api/functions.h"
 
-int gw_step_facts_init(struct gw_step_facts *ret_facts, const struct gw_model *model)
+static uint64_t length_ns(const struct gw_report *report, size_t step)
 {
+    return report->budget->times[step].end_ns - report->budget->times[step].begin_ns;
+}
+
+int gw_step_facts_init(struct gw_step_facts *ret_facts, const struct gw_report *report)
+{
+    const struct gw_model *model = report->model;
     struct gw_step_facts facts = {.count = (uint32_t)model->steps_count};
     uint64_t *lengths = calloc(model->steps_count + 1, sizeof *lengths);
     double sum = 0;
     if (!lengths)
         return -ENOMEM;
     for (size_t s = 0; s < model->steps_count; s++) {
-        const struct gw_step *step = &model->steps[s];
-        facts.warmup += step->warmup;
-        if (step->warmup)
+        facts.warmup += model->steps[s].warmup;
+        if (model->steps[s].warmup)
             continue;
-        lengths[facts.analysed++] = step->end_ns - step->begin_ns;
-        sum += (double)(step->end_ns - step->begin_ns);
+        lengths[facts.analysed++] = length_ns(report, s);
+        sum += (double)length_ns(report, s);
     }
     if (facts.analysed) {
         size_t median = (facts.analysed - 1) / 2, p95 = (size_t)(facts.analysed - 1) * 95 / 100;
@@ -74,21 +79,22 @@ double gw_budget_of_median_step(const struct gw_report *report, double ret_ms[GW
 }
 
 /* The analysed step of a process nearest to the middle by length: half of the others are shorter. */
-static uint32_t median_step_of(const struct gw_model *model, uint32_t process)
+static uint32_t median_step_of(const struct gw_report *report, uint32_t process)
 {
+    const struct gw_model *model = report->model;
     uint32_t best = GW_NONE;
     uint64_t best_distance = UINT64_MAX;
     uint64_t *lengths = calloc(model->steps_count + 1, sizeof *lengths);
     size_t count = 0;
     for (size_t s = 0; lengths && s < model->steps_count; s++) {
         if (model->steps[s].process == process && !model->steps[s].warmup)
-            lengths[count++] = model->steps[s].end_ns - model->steps[s].begin_ns;
+            lengths[count++] = length_ns(report, s);
     }
     if (count)
         qsort(lengths, count, sizeof *lengths, gw_by_u64);
     for (uint32_t s = 0; count && s < model->steps_count; s++) {
         const struct gw_step *step = &model->steps[s];
-        uint64_t length = step->end_ns - step->begin_ns, middle = lengths[(count - 1) / 2];
+        uint64_t length = length_ns(report, s), middle = lengths[(count - 1) / 2];
         uint64_t distance = length > middle ? length - middle : middle - length;
         if (step->process == process && !step->warmup && distance < best_distance) {
             best = s;
@@ -103,7 +109,7 @@ double gw_budget_of_device(const struct gw_report *report, uint32_t device, doub
 {
     for (int c = 0; c < GW_CLASS_COUNT; c++)
         ret_ms[c] = 0;
-    uint32_t step = median_step_of(report->model, report->model->devices[device].process);
+    uint32_t step = median_step_of(report, report->model->devices[device].process);
     return step == GW_NONE ? 0 : scale(ret_ms, add_cells(report->budget, step, device, ret_ms));
 }
 
@@ -222,20 +228,20 @@ static int compare_causes(const void *left, const void *right)
 }
 
 /* The part of a gap that lies in analysed steps of the process. `at` moves on with gaps in order of begin. */
-static uint64_t analysed_part(const struct gw_model *model, const struct gw_gap *gap, size_t *at)
+static uint64_t analysed_part(const struct gw_report *report, const struct gw_gap *gap, size_t *at)
 {
+    const struct gw_model *model = report->model;
+    const struct gw_interval *times = report->budget->times;
     uint32_t process = model->devices[gap->device].process;
     uint64_t sum = 0;
-    while (*at < model->steps_count &&
-           (model->steps[*at].process < process ||
-            (model->steps[*at].process == process && model->steps[*at].end_ns <= gap->begin_ns)))
+    while (*at < model->steps_count && (model->steps[*at].process < process ||
+                                        (model->steps[*at].process == process && times[*at].end_ns <= gap->begin_ns)))
         ++*at;
     for (size_t s = *at;
-         s < model->steps_count && model->steps[s].process == process && model->steps[s].begin_ns < gap->end_ns; s++) {
-        const struct gw_step *step = &model->steps[s];
-        uint64_t from = gap->begin_ns > step->begin_ns ? gap->begin_ns : step->begin_ns;
-        uint64_t to = gap->end_ns < step->end_ns ? gap->end_ns : step->end_ns;
-        if (!step->warmup && from < to)
+         s < model->steps_count && model->steps[s].process == process && times[s].begin_ns < gap->end_ns; s++) {
+        uint64_t from = gap->begin_ns > times[s].begin_ns ? gap->begin_ns : times[s].begin_ns;
+        uint64_t to = gap->end_ns < times[s].end_ns ? gap->end_ns : times[s].end_ns;
+        if (!model->steps[s].warmup && from < to)
             sum += to - from;
     }
     return sum;
@@ -272,7 +278,7 @@ int gw_idle_causes(const struct gw_report *report, struct gw_idle_cause *ret_cau
         }
         if (!used)
             continue;
-        uint64_t ns = analysed_part(model, gap, &at);
+        uint64_t ns = analysed_part(report, gap, &at);
         size_t function = gap->call == GW_NONE ? GW_FUNCTION_COUNT : model->calls[gap->call].function;
         if (!ns || function > GW_FUNCTION_COUNT)
             continue;

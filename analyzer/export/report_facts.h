@@ -12,7 +12,7 @@ struct gw_step_facts {
 };
 
 /* Returns 0 or -ENOMEM. */
-int gw_step_facts_init(struct gw_step_facts *ret_facts, const struct gw_model *model);
+int gw_step_facts_init(struct gw_step_facts *ret_facts, const struct gw_report *report);
 
 /* Budget of the run's median step, mean over the devices of its process, by class in ms; returns its total. */
 double gw_budget_of_median_step(const struct gw_report *report, double ret_ms[GW_CLASS_COUNT]);

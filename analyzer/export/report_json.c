@@ -239,7 +239,7 @@ int gw_report_json(const struct gw_report *report, FILE *out)
     struct json json = {false};
     struct gw_step_facts facts;
     double ms[GW_CLASS_COUNT], total = gw_budget_of_median_step(report, ms);
-    int ret = gw_step_facts_init(&facts, model);
+    int ret = gw_step_facts_init(&facts, report);
     if (ret < 0)
         return ret;
     json_t *root = json_object(), *replay = json_object(), *verdicts = json_array();

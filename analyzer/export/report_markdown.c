@@ -94,7 +94,7 @@ static void put_verdicts(const struct gw_verdicts *verdicts, FILE *out)
 int gw_report_markdown(const struct gw_report *report, FILE *out)
 {
     struct gw_step_facts steps;
-    int status = gw_step_facts_init(&steps, report->model);
+    int status = gw_step_facts_init(&steps, report);
     if (status)
         return status;
     errno = 0;

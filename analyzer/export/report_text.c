@@ -240,7 +240,7 @@ int gw_report_text(const struct gw_report *report, const struct gw_report_text_o
 {
     struct gw_report_sheet sheet = {.report = report, .options = options};
     sheet.page = (struct gw_page){out, options->width < 60 ? 60 : options->width, options->color};
-    int ret = gw_step_facts_init(&sheet.steps, report->model);
+    int ret = gw_step_facts_init(&sheet.steps, report);
     if (ret < 0)
         return ret;
     sheet.total_ms = gw_budget_of_median_step(report, sheet.ms);

@@ -8,6 +8,7 @@
 #include "analyzer/read/parallel.h"
 #include "analyzer/verdicts/array.h"
 #include "analyzer/verdicts/arrivals.h"
+#include "analyzer/verdicts/device_steps.h"
 #include "analyzer/verdicts/gaps.h"
 #include "analyzer/verdicts/host.h"
 #include "analyzer/verdicts/intervals.h"
@@ -29,6 +30,7 @@ struct work {
     uint64_t *arrived_ns; /* see gw_arrivals_create */
     uint64_t begin_ns, end_ns;
     uint64_t latency_ns;
+    const struct gw_interval *steps; /* their times */
     bool steps_only;
 };
 
@@ -180,7 +182,7 @@ static int find_gaps(void *user, size_t device)
     const struct work *work = user;
     struct device_time *time = &work->devices[device];
     return gw_gaps_append(&time->gaps, &work->host, (uint32_t)device, &time->segments, time->fog, time->fog_count,
-                          work->latency_ns, work->steps_only);
+                          work->latency_ns, work->steps_only ? work->steps : NULL);
 }
 
 static int attribute_idle(struct work *work, struct gw_budget *budget)
@@ -250,7 +252,7 @@ static size_t first_gap(const struct gw_gap *gaps, size_t count, uint64_t t_ns)
 
 static void fill_cell(const struct work *work, struct gw_step_budget *cell)
 {
-    const struct gw_step *step = &work->model->steps[cell->step];
+    const struct gw_interval *step = &work->steps[cell->step];
     const struct device_time *time = &work->devices[cell->device];
     for (size_t i = first_segment(&time->segments, step->begin_ns);
          i < time->segments.list_count && time->segments.list[i].begin_ns < step->end_ns; i++) {
@@ -303,9 +305,9 @@ static int find_median_step(const struct gw_model *model, struct gw_budget *budg
     if (!lengths)
         return -ENOMEM;
     for (uint32_t s = 0; s < model->steps_count; s++) {
-        const struct gw_step *step = &model->steps[s];
-        if (!step->warmup)
-            lengths[budget->analysed_steps++] = (struct step_length){step->end_ns - step->begin_ns, s};
+        if (!model->steps[s].warmup)
+            lengths[budget->analysed_steps++] =
+                (struct step_length){budget->times[s].end_ns - budget->times[s].begin_ns, s};
     }
     budget->median_step = GW_NONE;
     if (budget->analysed_steps) {
@@ -344,8 +346,10 @@ static int create(const struct gw_model *model, bool steps_only, struct gw_budge
     struct gw_budget *budget = calloc(1, sizeof *budget);
     int ret = -ENOMEM;
     work.devices = calloc(model->devices_count + 1, sizeof *work.devices);
-    if (!budget || !work.devices)
+    if (!budget || !work.devices || !(budget->times = calloc(model->steps_count + 1, sizeof *budget->times)))
         goto end;
+    gw_step_times(model, budget->times);
+    work.steps = budget->times;
     if ((ret = gw_host_init(&work.host, model)) < 0 || (ret = group_ops(&work)) < 0 ||
         (ret = gw_arrivals_create(model, &work.arrived_ns)) < 0)
         goto end;
@@ -376,6 +380,7 @@ void gw_budget_destroy(struct gw_budget *budget)
 {
     if (!budget)
         return;
+    free(budget->times);
     free(budget->cells);
     free(budget->gaps);
     free(budget);

@@ -33,6 +33,11 @@ enum gw_class {
     GW_CLASS_COUNT
 };
 
+/* A half-open interval of time. */
+struct gw_interval {
+    uint64_t begin_ns, end_ns;
+};
+
 /* Used where the run itself shows no launch on an idle device. */
 #define GW_LAUNCH_LATENCY_ASSUMED_NS 10000u
 
@@ -51,7 +56,7 @@ struct gw_gap {
     uint8_t cls;      /* enum gw_class, IDLE_* only */
 };
 
-/* Time of one step on one device by class; sums to the step's end − begin to the nanosecond. */
+/* Time of one step on one device by class; sums to the step's time to the nanosecond. */
 struct gw_step_budget {
     uint32_t step, device;
     bool opaque; /* some of compute is a graph replay without node times */
@@ -60,6 +65,7 @@ struct gw_step_budget {
 };
 
 struct gw_budget {
+    struct gw_interval *times;              /* by step of the model: its time, see device_steps.h */
     GW_ARRAY(struct gw_step_budget, cells); /* ordered by step, then device of its process */
     GW_ARRAY(struct gw_gap, gaps);          /* ordered by device, then begin; whole trace, not only steps */
     uint64_t launch_latency_ns;   /* lowest tenth of start − begin of the enqueue call, kernels on an idle device */

@@ -34,7 +34,7 @@ static uint64_t reached_ns(const struct progress *progress, uint64_t host_ns)
     return progress->busy_ns > host_ns ? progress->busy_ns : host_ns;
 }
 
-void gw_device_steps(const struct gw_model *model, uint64_t *ret_ns)
+void gw_device_steps(const struct gw_model *model, struct gw_interval *ret_steps)
 {
     struct progress progress = {.model = model};
     for (size_t s = 0; s < model->steps_count; s++) {
@@ -42,8 +42,43 @@ void gw_device_steps(const struct gw_model *model, uint64_t *ret_ns)
         if (s == 0 || step->process != step[-1].process)
             progress = (struct progress){model, lane_of_step(model, step), model->processes[step->process].op_first, 0};
         go_on(&progress, step->first_op);
-        uint64_t begin_ns = reached_ns(&progress, step->begin_ns);
+        ret_steps[s].begin_ns = reached_ns(&progress, step->begin_ns);
         go_on(&progress, step->first_op + step->op_count);
-        ret_ns[s] = reached_ns(&progress, step->end_ns) - begin_ns;
+        ret_steps[s].end_ns = reached_ns(&progress, step->end_ns);
     }
+}
+
+void gw_step_times(const struct gw_model *model, struct gw_interval *ret_times)
+{
+    size_t first = 0;
+    gw_device_steps(model, ret_times);
+    while (first < model->steps_count) {
+        size_t end = first;
+        double host_ns = 0, devices_ns = 0;
+        for (; end < model->steps_count && model->steps[end].process == model->steps[first].process; end++) {
+            if (model->steps[end].warmup)
+                continue;
+            host_ns += (double)(model->steps[end].end_ns - model->steps[end].begin_ns);
+            devices_ns += (double)(ret_times[end].end_ns - ret_times[end].begin_ns);
+        }
+        for (; first < end; first++) {
+            if (host_ns >= 0.8 * devices_ns)
+                ret_times[first] = (struct gw_interval){model->steps[first].begin_ns, model->steps[first].end_ns};
+        }
+    }
+}
+
+size_t gw_step_time_after(const struct gw_model *model, const struct gw_interval *times, uint32_t process,
+                          uint64_t t_ns)
+{
+    size_t low = 0, high = model->steps_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        uint32_t of = model->steps[middle].process;
+        if (of < process || (of == process && times[middle].end_ns <= t_ns))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }

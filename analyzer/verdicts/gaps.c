@@ -106,19 +106,18 @@ static void attribute(struct sink *sink, const struct gw_host *host, uint32_t th
 
 /* From the first to the last of the process's steps that the segment reaches into; empty when there is none. `at` moves
  * on with segments in order of time. */
-static struct gw_interval steps_around(const struct gw_model *model, uint32_t process, const struct gw_segment *segment,
-                                       size_t *at)
+static struct gw_interval steps_around(const struct gw_model *model, const struct gw_interval *steps, uint32_t process,
+                                       const struct gw_segment *segment, size_t *at)
 {
     struct gw_interval around = {segment->end_ns, segment->begin_ns};
     while (*at < model->steps_count &&
            (model->steps[*at].process < process ||
-            (model->steps[*at].process == process && model->steps[*at].end_ns <= segment->begin_ns)))
+            (model->steps[*at].process == process && steps[*at].end_ns <= segment->begin_ns)))
         ++*at;
     for (size_t s = *at;
-         s < model->steps_count && model->steps[s].process == process && model->steps[s].begin_ns < segment->end_ns;
-         s++) {
-        around.begin_ns = model->steps[s].begin_ns < around.begin_ns ? model->steps[s].begin_ns : around.begin_ns;
-        around.end_ns = model->steps[s].end_ns > around.end_ns ? model->steps[s].end_ns : around.end_ns;
+         s < model->steps_count && model->steps[s].process == process && steps[s].begin_ns < segment->end_ns; s++) {
+        around.begin_ns = steps[s].begin_ns < around.begin_ns ? steps[s].begin_ns : around.begin_ns;
+        around.end_ns = steps[s].end_ns > around.end_ns ? steps[s].end_ns : around.end_ns;
     }
     return around;
 }
@@ -136,7 +135,7 @@ static uint32_t last_feeder(const struct gw_model *model, uint32_t device)
 
 int gw_gaps_append(struct gw_gaps *gaps, const struct gw_host *host, uint32_t device,
                    const struct gw_segments *segments, const struct gw_interval *fog, size_t fog_count,
-                   uint64_t latency_ns, bool steps_only)
+                   uint64_t latency_ns, const struct gw_interval *steps)
 {
     const struct gw_model *model = host->model;
     size_t step = 0;
@@ -146,8 +145,8 @@ int gw_gaps_append(struct gw_gaps *gaps, const struct gw_host *host, uint32_t de
         struct gw_interval wanted = {segment->begin_ns, segment->end_ns};
         if (segment->cls != GW_CLASS_COUNT)
             continue;
-        if (steps_only)
-            wanted = steps_around(model, model->devices[device].process, segment, &step);
+        if (steps)
+            wanted = steps_around(model, steps, model->devices[device].process, segment, &step);
         sink.next_op = segment->next_op;
         sink.waited_for = GW_NONE;
         uint32_t thread = GW_NONE;

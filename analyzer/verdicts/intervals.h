@@ -19,11 +19,6 @@ struct gw_segments {
     size_t room;
 };
 
-/* A half-open interval of time. */
-struct gw_interval {
-    uint64_t begin_ns, end_ns;
-};
-
 /* True when the operation has times and keeps a device busy (host functions never do). */
 bool gw_op_is_busy(const struct gw_op *op);
 

@@ -184,17 +184,17 @@ static int measure_steps(struct gw_judge *judge)
     const struct gw_model *model = judge->model;
     double *lengths = calloc(model->steps_count + 1, sizeof *lengths);
     size_t count = 0;
-    judge->device_steps_ns = calloc(model->steps_count + 1, sizeof *judge->device_steps_ns);
-    if (!lengths || !judge->device_steps_ns) {
+    judge->device_steps = calloc(model->steps_count + 1, sizeof *judge->device_steps);
+    if (!lengths || !judge->device_steps) {
         free(lengths);
         return -ENOMEM;
     }
-    gw_device_steps(model, judge->device_steps_ns);
+    gw_device_steps(model, judge->device_steps);
     for (size_t s = 0; s < model->steps_count; s++) {
         if (model->steps[s].warmup)
             continue;
-        judge->mean_ns += (double)(model->steps[s].end_ns - model->steps[s].begin_ns);
-        lengths[count++] = (double)judge->device_steps_ns[s];
+        judge->mean_ns += (double)(judge->budget->times[s].end_ns - judge->budget->times[s].begin_ns);
+        lengths[count++] = (double)(judge->device_steps[s].end_ns - judge->device_steps[s].begin_ns);
     }
     judge->mean_ns /= fmax((double)count, 1);
     judge->median_ns = gw_upper_median(lengths, count);
@@ -355,7 +355,7 @@ void gw_judge_release(struct gw_judge *judge)
     free(judge->next_device);
     free(judge->idle_on_ns);
     free(judge->explained_ns);
-    free(judge->device_steps_ns);
+    free(judge->device_steps);
     pthread_mutex_destroy(&judge->lock);
     *judge = (struct gw_judge){0};
 }

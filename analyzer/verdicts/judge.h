@@ -41,8 +41,8 @@ struct gw_judge {
     uint32_t *first_device, *next_device; /* of process p: first_device[p], then next_device[d]; GW_NONE at the end */
     uint64_t *idle_on_ns;                 /* a gap's length and that of the gaps that follow it without a break */
     double steps;                         /* analysed */
-    double mean_ns, median_ns, noise_ns, threshold_ns; /* of a step; median and noise of device_steps_ns */
-    uint64_t *device_steps_ns;                         /* by step of the model: see device_steps.h */
+    double mean_ns, median_ns, noise_ns, threshold_ns; /* of a step; median and noise of device_steps */
+    struct gw_interval *device_steps;                  /* by step of the model: see device_steps.h */
     double class_ns[GW_CLASS_COUNT];                   /* mean per analysed step, mean over devices */
     double idle_ns;                                    /* of all idle classes */
     double unknown_ns;                                 /* of idle_unknown */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/verdicts/device_steps.h"
 #include "analyzer/verdicts/judge.h"
 #include "shim/api/functions.h"
 
@@ -20,6 +21,16 @@
 /* This much of the idle time in the longest interval of each step: one pause, not many small ones. */
 #define ONE_PAUSE_SHARE 0.8
 
+static uint32_t step_of_gap(const struct gw_judge *judge, const struct gw_gap *gap)
+{
+    const struct gw_interval *times = judge->budget->times;
+    uint32_t process = judge->model->devices[gap->device].process;
+    size_t step = gw_step_time_after(judge->model, times, process, gap->begin_ns);
+    bool within = step < judge->model->steps_count && judge->model->steps[step].process == process &&
+                  times[step].begin_ns <= gap->begin_ns;
+    return within ? (uint32_t)step : GW_NONE;
+}
+
 /* Idle intervals of analysed steps in which the host was busy: how many, and the longest as evidence. A thread's own
  * pauses would not do: with several threads the longest belong to one whose turn it was not. Returns the share that the
  * longest interval of each step has of their time. */
@@ -32,9 +43,7 @@ static double take_host_gaps(const struct gw_judge *judge, struct gw_finding *fi
     finding->evidence_count = 0;
     for (size_t i = 0; i < judge->budget->gaps_count; i++) {
         const struct gw_gap *gap = &judge->budget->gaps[i];
-        uint32_t step = gap->cls == GW_CLASS_IDLE_HOST
-                            ? gw_step_at(model, model->devices[gap->device].process, gap->begin_ns)
-                            : GW_NONE;
+        uint32_t step = gap->cls == GW_CLASS_IDLE_HOST ? step_of_gap(judge, gap) : GW_NONE;
         if (step == GW_NONE || model->steps[step].warmup)
             continue;
         uint64_t length_ns = gap->end_ns - gap->begin_ns;

@@ -33,7 +33,7 @@ static double median(const double *values, const struct gw_model *model, double 
 static void measure_costs(const struct gw_judge *judge, double *costs)
 {
     for (size_t s = 0; s < judge->model->steps_count; s++)
-        costs[s] = (double)judge->device_steps_ns[s];
+        costs[s] = (double)(judge->device_steps[s].end_ns - judge->device_steps[s].begin_ns);
     for (size_t i = 0; i < judge->facts_count && judge->replay; i++) {
         const struct gw_fact *fact = &judge->facts[i];
         uint32_t node = fact->step == GW_NONE ? GW_NONE : gw_replay_node_of(judge->replay, fact->call);

@@ -421,6 +421,32 @@ static void latency_and_median_are_measured(void **state)
     gw_model_destroy(model);
 }
 
+/* The host enqueues a step in 52 us that the device needs 1 ms for: a step takes 1 ms. */
+static void steps_of_a_host_that_runs_away_are_the_devices(void **state)
+{
+    (void)state;
+    struct gw_script script;
+    struct gw_budget *budget = NULL;
+    gw_script_begin(&script);
+    for (int i = 0; i < 5; i++) {
+        gw_script_step(&script, i == 0);
+        gw_script_launch(&script, 1, "k", 1000000);
+        gw_script_think(&script, 50000);
+        gw_script_end_step(&script, i == 0);
+    }
+    struct gw_model *model = gw_script_end(&script);
+    assert_int_equal(gw_budget_create(model, &budget), 0);
+    assert_int_equal(budget->cells_count, 5);
+    for (size_t i = 1; i < budget->cells_count; i++) {
+        assert_int_equal(budget->cells[i].ns[GW_CLASS_COMPUTE], 1000000);
+        assert_int_equal(budget->times[i].end_ns - budget->times[i].begin_ns, 1000000);
+        assert_int_equal(budget->times[i].begin_ns, budget->times[i - 1].end_ns);
+    }
+    assert_int_equal(total(budget, GW_CLASS_COMPUTE), 5000000);
+    gw_budget_destroy(budget);
+    gw_model_destroy(model);
+}
+
 static void nothing_in_the_trace_gives_nothing(void **state)
 {
     (void)state;
@@ -441,6 +467,7 @@ int main(void)
         cmocka_unit_test(streams_do_not_matter_to_the_union),
         cmocka_unit_test(timing_off_says_unknown),
         cmocka_unit_test(latency_and_median_are_measured),
+        cmocka_unit_test(steps_of_a_host_that_runs_away_are_the_devices),
         cmocka_unit_test(nothing_in_the_trace_gives_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
