@@ -238,7 +238,7 @@ static void label_row(struct gw_page *page, const struct gw_timeline_row *row, d
         if (stream->flags & GW_STREAM_LEGACY)
             snprintf(text, sizeof(text), "default stream");
         else
-            snprintf(text, sizeof(text), "stream %" PRIu32, stream->number);
+            gw_stream_words(model, stream, text, sizeof(text));
         break;
     }
     case GW_ROW_GAPS:

@@ -92,8 +92,8 @@ static void write_labels(struct chrome *chrome)
     }
     for (size_t i = 0; i < model->streams_count; i++) {
         const struct gw_stream *stream = &model->streams[i];
-        snprintf(label, sizeof(label), "stream %u", stream->number);
-        put_label(chrome, "thread_name", gpu_pid(model, stream->device), stream->number, label);
+        put_label(chrome, "thread_name", gpu_pid(model, stream->device), stream->number,
+                  gw_stream_words(model, stream, label, sizeof(label)));
     }
 }
 
@@ -237,6 +237,10 @@ static void write_annotations(struct chrome *chrome)
         const struct gw_thread *thread = &model->threads[range->thread];
         put_slice(chrome, "user_annotation", model->names[range->name], model->processes[thread->process].pid,
                   thread->tid, range->begin_ns, range->end_ns);
+        if (range->category_name)
+            gw_json_text(&chrome->json, "category", model->names[range->category_name - 1]);
+        if (range->payload_type)
+            gw_json_payload(&chrome->json, "payload", range);
         close_slice(chrome);
     }
     for (size_t i = 0; i < model->steps_count; i++) {

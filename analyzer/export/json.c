@@ -114,6 +114,41 @@ void gw_json_null(struct gw_json *json, const char *key)
     yajl_gen_null(json->generator);
 }
 
+void gw_json_payload(struct gw_json *json, const char *key, const struct gw_range *range)
+{
+    /* nvtxPayloadType_t of nvToolsExt.h */
+    enum { UNSIGNED_64 = 1, SIGNED_64, DOUBLE, UNSIGNED_32, SIGNED_32, FLOAT };
+    const uint64_t bits = range->payload;
+    const uint32_t low_bits = (uint32_t)bits;
+    double number;
+    float low_number;
+    switch (range->payload_type) {
+    case UNSIGNED_64:
+        gw_json_number(json, key, bits);
+        break;
+    case SIGNED_64:
+        gw_json_signed(json, key, (int64_t)bits);
+        break;
+    case DOUBLE:
+        memcpy(&number, &bits, sizeof(number));
+        gw_json_real(json, key, number);
+        break;
+    case UNSIGNED_32:
+        gw_json_number(json, key, low_bits);
+        break;
+    case SIGNED_32:
+        gw_json_signed(json, key, (int32_t)low_bits);
+        break;
+    case FLOAT:
+        memcpy(&low_number, &low_bits, sizeof(low_number));
+        gw_json_real(json, key, (double)low_number);
+        break;
+    default:
+        gw_json_null(json, key);
+        break;
+    }
+}
+
 void gw_json_us(struct gw_json *json, const char *key, uint64_t ns)
 {
     char digits[32];

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "analyzer/export/output.h"
+#include "analyzer/model/model.h"
 
 struct gw_json {
     struct gw_output *output;
@@ -32,6 +33,9 @@ void gw_json_signed(struct gw_json *json, const char *key, int64_t number);
 void gw_json_real(struct gw_json *json, const char *key, double number);
 void gw_json_bool(struct gw_json *json, const char *key, bool value);
 void gw_json_null(struct gw_json *json, const char *key);
+
+/* The number that a program gave with a range; null when it gave none. */
+void gw_json_payload(struct gw_json *json, const char *key, const struct gw_range *range);
 
 /* Nanoseconds as microseconds with three decimals, exactly. */
 void gw_json_us(struct gw_json *json, const char *key, uint64_t ns);

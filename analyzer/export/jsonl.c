@@ -159,6 +159,8 @@ static int write_steps(struct lines *lines, const struct gw_budget *budget)
         gw_json_number(&lines->json, "tid", model->threads[range->thread].tid);
         gw_json_text(&lines->json, "name", model->names[range->name]);
         gw_json_text(&lines->json, "domain", range->domain == GW_NONE ? NULL : model->names[range->domain]);
+        gw_json_text(&lines->json, "category", range->category_name ? model->names[range->category_name - 1] : NULL);
+        gw_json_payload(&lines->json, "payload", range);
         gw_json_number(&lines->json, "begin_ns", range->begin_ns);
         gw_json_number(&lines->json, "end_ns", range->end_ns);
         status = close_line(lines);

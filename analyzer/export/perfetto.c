@@ -186,7 +186,7 @@ static int write_stream(struct perfetto *self, uint32_t stream)
     size_t lanes = 0;
     char name[64];
     int status = 0;
-    snprintf(name, sizeof(name), "stream %" PRIu32, model->streams[stream].number);
+    gw_stream_words(model, &model->streams[stream], name, sizeof(name));
     for (uint32_t i = 0; i < model->streams[stream].op_count && !self->writer.output->status; i++) {
         const struct gw_op *op = &model->ops[ops[i]];
         size_t lane = 0;

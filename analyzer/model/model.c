@@ -1,5 +1,7 @@
 #include "analyzer/model/model.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static void free_strings(char **strings)
@@ -67,6 +69,13 @@ void gw_model_destroy(struct gw_model *model)
         free(arrays[i]);
     }
     free(model);
+}
+
+const char *gw_stream_words(const struct gw_model *model, const struct gw_stream *stream, char *text, size_t size)
+{
+    const char *label = stream->label ? model->names[stream->label - 1] : "";
+    snprintf(text, size, "stream %" PRIu32 "%s%s", stream->number, *label ? " " : "", label);
+    return text;
 }
 
 const char *gw_op_kind_name(enum gw_op_kind kind)

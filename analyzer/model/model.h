@@ -75,6 +75,7 @@ struct gw_stream {
     uint32_t device; /* index */
     uint32_t number; /* 0: legacy default stream */
     uint32_t flags;  /* GW_STREAM_* */
+    uint32_t label;  /* what the program calls it: index into names + 1; 0: nothing */
     uint64_t handle;
     uint32_t op_first, op_count; /* into gw_model.stream_ops: its operations in order of enqueue */
 };
@@ -225,6 +226,9 @@ struct gw_range {
     uint32_t name;            /* index into names */
     uint32_t domain;          /* NVTX domain's name, likewise; GW_NONE: the one without a name */
     uint32_t category, color; /* the program's number for a kind, 0: none; ARGB, 0: none */
+    uint32_t category_name;   /* index into names + 1; 0: none */
+    uint64_t payload;         /* a number the program gave with it, as its type holds it */
+    uint8_t payload_type;     /* nvtxPayloadType_t; 0: none */
     uint8_t kind;             /* enum gw_range_kind */
 };
 
@@ -408,6 +412,10 @@ uint32_t gw_step_at(const struct gw_model *model, uint32_t process, uint64_t t_n
 enum gw_call_class gw_call_class(uint16_t function);
 
 /* Short word for an operation kind as the CSV uses it: kernel, memset, h2d, d2h, d2d, p2p, comm, graph, host. */
+/* What a stream is called where it is drawn: "stream 3", "stream 3 copies". Returns text, which has room for size
+ * bytes. */
+const char *gw_stream_words(const struct gw_model *model, const struct gw_stream *stream, char *text, size_t size);
+
 const char *gw_op_kind_name(enum gw_op_kind kind);
 
 /* Word for an enum gw_comm_kind, as the CSV uses it: all_reduce, send … */

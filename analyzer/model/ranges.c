@@ -28,11 +28,14 @@ struct ranges {
     size_t input;
     struct item *items;
     size_t items_count;
-    struct gw_map tops;    /* thread, domain → innermost item that is open */
-    struct gw_map started; /* process, number → item */
-    struct gw_map domains; /* process, domain → name */
-    struct gw_map strings; /* process, registered string → name */
+    struct gw_map tops;       /* thread, domain → innermost item that is open */
+    struct gw_map started;    /* process, number → item */
+    struct gw_map domains;    /* process, domain → name */
+    struct gw_map strings;    /* process, registered string → name */
+    struct gw_map categories; /* CATEGORY_PLACE, the program's number → name */
 };
+
+#define CATEGORY_PLACE(process, domain) ((uint64_t)(process) << 32 | (domain))
 
 static int by_thread_and_begin(const void *left, const void *right)
 {
@@ -126,11 +129,24 @@ static int name_thread(struct ranges *self, uint32_t pid, uint32_t tid, const ch
     return 0;
 }
 
+/* Of streams that have the handle, the one that was made last: a handle may come again. */
+static void name_stream(struct gw_model *model, uint32_t process, uint64_t handle, uint32_t name)
+{
+    for (size_t i = model->streams_count; i-- > 0;) {
+        struct gw_stream *stream = &model->streams[i];
+        if (stream->handle == handle && model->devices[stream->device].process == process) {
+            stream->label = name + 1;
+            return;
+        }
+    }
+}
+
 static int take_name(struct ranges *self, const struct said *said)
 {
     uint64_t where = said->words[GW_ARG_nvtx_name_where], id = said->words[GW_ARG_nvtx_name_id];
     const char *text = said->stream->texts + said->words[GW_ARG_nvtx_name_text];
-    uint8_t kind = GW_NVTX_WHAT_KIND(said->words[GW_ARG_nvtx_name_what]);
+    uint64_t what = said->words[GW_ARG_nvtx_name_what];
+    uint8_t kind = GW_NVTX_WHAT_KIND(what);
     uint32_t process = gw_builder_process(self->builder, self->input, GW_NVTX_WHERE_PID(where)), name;
     if (process == GW_NONE) {
         return -ENOMEM;
@@ -138,11 +154,23 @@ static int take_name(struct ranges *self, const struct said *said)
     if (kind == GW_NVTX_NAME_THREAD) {
         return name_thread(self, GW_NVTX_WHERE_PID(where), (uint32_t)id, text);
     }
-    if (kind != GW_NVTX_NAME_DOMAIN && kind != GW_NVTX_NAME_STRING) {
+    int status = gw_builder_intern(self->builder, text, &name);
+    if (status) {
+        return status;
+    }
+    switch ((enum gw_nvtx_name)kind) {
+    case GW_NVTX_NAME_DOMAIN:
+        return set(&self->domains, process, id, name);
+    case GW_NVTX_NAME_STRING:
+        return set(&self->strings, process, id, name);
+    case GW_NVTX_NAME_CATEGORY:
+        return set(&self->categories, CATEGORY_PLACE(process, GW_NVTX_WHAT_DOMAIN(what)), id, name);
+    case GW_NVTX_NAME_STREAM:
+        name_stream(self->builder->model, process, id, name);
+        return 0;
+    default:
         return 0;
     }
-    int status = gw_builder_intern(self->builder, text, &name);
-    return status ? status : set(kind == GW_NVTX_NAME_DOMAIN ? &self->domains : &self->strings, process, id, name);
 }
 
 static int find_name(struct ranges *self, uint32_t process, const struct said *said, uint32_t *ret_name)
@@ -213,11 +241,16 @@ static int begin_or_mark(struct ranges *self, const struct said *said, uint32_t 
                                   .domain = domain ? get(&self->domains, process, domain) : GW_NONE,
                                   .category = GW_NVTX_TAG_CATEGORY(tag),
                                   .color = GW_NVTX_TAG_COLOR(tag),
+                                  .payload = said->words[GW_ARG_nvtx_value],
+                                  .payload_type = GW_NVTX_WHAT_PAYLOAD(what),
                                   .kind = kind == GW_NVTX_MARK    ? GW_RANGE_MARK
                                           : kind == GW_NVTX_START ? GW_RANGE_FREE
                                                                   : GW_RANGE_NESTED},
                         .below = GW_NONE,
                         .level = level};
+    uint32_t category =
+        item.range.category ? get(&self->categories, CATEGORY_PLACE(process, domain), item.range.category) : GW_NONE;
+    item.range.category_name = category == GW_NONE ? 0 : category + 1;
     int status = find_name(self, process, said, &item.range.name);
     if (status || kind == GW_NVTX_MARK) {
         return status ? status : add(self->builder->model, &item.range);
@@ -309,5 +342,6 @@ int gw_build_ranges(struct gw_builder *builder)
     gw_map_clear(&self.started);
     gw_map_clear(&self.domains);
     gw_map_clear(&self.strings);
+    gw_map_clear(&self.categories);
     return status;
 }

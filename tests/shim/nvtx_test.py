@@ -64,6 +64,17 @@ with tempfile.TemporaryDirectory() as work:
     threads = {line["tid"]: line.get("name") for line in lines if line["type"] == "thread"}
     check_ranges(truth, [line for line in lines if line["type"] == "range"], threads)
 
+    said = [(line["name"], line["category"], line["payload"]) for line in lines if line["type"] == "range" and line["payload"] is not None]
+    if ("forward", "layers", 99) not in said:
+        fail(f"category and payload of a range are not told: {said}")
+    run([gpuwitness, "export", "--format", "chrome", "-o", work + "/run.json", work + "/run"])
+    with open(work + "/run.json") as file:
+        events = json.load(file)["traceEvents"]
+    if not any(event["name"] == "thread_name" and event["args"]["name"].endswith(" copies") for event in events):
+        fail("no lane has the stream's name")
+    if not any(event["name"] == "forward" and event["args"].get("payload") == 99 for event in events):
+        fail("no slice has the payload")
+
     run([gpuwitness, "export", "--format", "sqlite", "-o", work + "/run.sqlite", work + "/run"])
     rows = sqlite3.connect(work + "/run.sqlite").execute("SELECT text, eventType, category, color, (SELECT d.text FROM NVTX_EVENTS d "
                                                          "WHERE d.eventType = 75 AND d.domainId = e.domainId) FROM NVTX_EVENTS e").fetchall()
