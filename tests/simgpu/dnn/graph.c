@@ -8,7 +8,7 @@
 // of a convolution's forward pass always x, w and y.
 static const struct operation {
     cudnnBackendDescriptorType_t type;
-    enum { MEMORY, CONVOLUTION, PRODUCT } arithmetic;
+    enum { MEMORY, CONVOLUTION, PRODUCT, ATTENTION } arithmetic;
     enum conv_direction direction;
     cudnnBackendAttributeName_t first, second, result;
 } operations[] = {
@@ -23,6 +23,10 @@ static const struct operation {
      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY},
     {CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR, PRODUCT, 0, CUDNN_ATTR_OPERATION_MATMUL_ADESC,
      CUDNN_ATTR_OPERATION_MATMUL_BDESC, CUDNN_ATTR_OPERATION_MATMUL_CDESC},
+    {CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR, ATTENTION, CONV_FORWARD, CUDNN_ATTR_OPERATION_SDPA_FWD_QDESC,
+     CUDNN_ATTR_OPERATION_SDPA_FWD_KDESC, CUDNN_ATTR_OPERATION_SDPA_FWD_ODESC},
+    {CUDNN_BACKEND_OPERATION_SDPA_BWD_DESCRIPTOR, ATTENTION, CONV_DATA_GRADIENT, CUDNN_ATTR_OPERATION_SDPA_BWD_QDESC,
+     CUDNN_ATTR_OPERATION_SDPA_BWD_KDESC, CUDNN_ATTR_OPERATION_SDPA_BWD_ODESC},
     {.type = CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR},
     {.type = CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR},
     {.type = CUDNN_BACKEND_OPERATION_GEN_STATS_DESCRIPTOR},
@@ -33,6 +37,11 @@ static const struct operation {
     {.type = CUDNN_BACKEND_OPERATION_CONCAT_DESCRIPTOR},
     {.type = CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR},
     {.type = CUDNN_BACKEND_OPERATION_RNG_DESCRIPTOR},
+    // Younger than some headers: masks of diagonal bands, softmax, transposition, slices.
+    {.type = (cudnnBackendDescriptorType_t)44},
+    {.type = (cudnnBackendDescriptorType_t)45},
+    {.type = (cudnnBackendDescriptorType_t)46},
+    {.type = (cudnnBackendDescriptorType_t)47},
 };
 
 static const struct operation *find(cudnnBackendDescriptorType_t type)
@@ -108,6 +117,41 @@ static double tensors_bytes(const struct descriptor *operation, struct seen *see
     return bytes;
 }
 
+// A product of matrices is a convolution over one place: batch and rows are places, the inner dimension channels.
+static cudnnStatus_t product_kernel(struct kernel *ret_kernel, char name[CONV_NAME_SIZE], const struct tensor *first,
+                                    const struct tensor *result)
+{
+    const int last = first->dimensions - 1;
+    int64_t places = 1;
+    for (int i = 0; i < last; i++)
+        places *= result->sizes[i];
+    const int64_t x[] = {places, first->sizes[last], 1}, w[] = {result->sizes[last], first->sizes[last], 1},
+                  y[] = {places, result->sizes[last], 1};
+    const cudnnStatus_t status = conv_kernel(ret_kernel, name, &(struct conv){CONV_FORWARD, first->type, 3, x, w, y});
+    if (status == CUDNN_STATUS_SUCCESS)
+        snprintf(name, CONV_NAME_SIZE, "cudnn_generated_fort_native_matmul");
+    return status;
+}
+
+// Attention: a query's row is multiplied with each key, and the sum of values weighted. Backward five products for two.
+static cudnnStatus_t attention_kernel(struct kernel *ret_kernel, char name[CONV_NAME_SIZE], bool is_forward,
+                                      const struct tensor *query, const struct tensor *key, const struct tensor *result)
+{
+    const double rows_a_block = 128;
+    if (query->dimensions != 4)
+        return CUDNN_STATUS_NOT_SUPPORTED_SHAPE;
+    const double rows = (double)query->sizes[0] * (double)query->sizes[1] * (double)query->sizes[2];
+    const double keys = (double)key->sizes[2], width = (double)query->sizes[3], value_width = (double)result->sizes[3];
+    snprintf(name, CONV_NAME_SIZE, "cudnn_generated_fort_native_sdpa_sm90_flash_%s_wgmma",
+             is_forward ? "fprop" : "bprop");
+    *ret_kernel =
+        (struct kernel){.flops = 2 * rows * keys * (is_forward ? width + value_width : 3 * width + 2 * value_width),
+                        .flops_factor = 1,
+                        .blocks = rows / rows_a_block,
+                        .threads = 384};
+    return CUDNN_STATUS_SUCCESS;
+}
+
 // Adds what the operation computes to the kernel: a graph takes its name and grid from its largest operation.
 static cudnnStatus_t add_arithmetic(struct kernel *kernel, char name[CONV_NAME_SIZE],
                                     const struct descriptor *descriptor, const struct operation *operation)
@@ -115,35 +159,38 @@ static cudnnStatus_t add_arithmetic(struct kernel *kernel, char name[CONV_NAME_S
     struct tensor first, second, result;
     struct kernel part;
     char part_name[CONV_NAME_SIZE];
+    cudnnStatus_t status = CUDNN_STATUS_NOT_SUPPORTED;
     if (!read_tensor(&first, descriptor_child(descriptor, operation->first, 0)) ||
         !read_tensor(&second, descriptor_child(descriptor, operation->second, 0)) ||
         !read_tensor(&result, descriptor_child(descriptor, operation->result, 0)) ||
         first.dimensions != second.dimensions || first.dimensions != result.dimensions || first.dimensions < 2)
         return CUDNN_STATUS_BAD_PARAM;
-    // A product is a convolution over one place: batch and rows are places, the inner dimension channels.
-    const int last = first.dimensions - 1;
-    const double inner = (double)first.sizes[last];
-    int64_t places = 1;
-    for (int i = 0; i < last; i++)
-        places *= result.sizes[i];
-    const int64_t x[] = {places, first.sizes[last], 1}, w[] = {result.sizes[last], first.sizes[last], 1},
-                  y[] = {places, result.sizes[last], 1};
-    const bool is_product = operation->arithmetic == PRODUCT;
-    // What goes in decides the kernel: of a gradient that is y's type, else x's.
-    const struct conv conv = {.direction = operation->direction,
-                              .type = operation->direction == CONV_FORWARD ? first.type : result.type,
-                              .dimensions = is_product ? 3 : first.dimensions,
-                              .x = is_product ? x : first.sizes,
-                              .w = is_product ? w : second.sizes,
-                              .y = is_product ? y : result.sizes};
-    const cudnnStatus_t status = inner > 0 ? conv_kernel(&part, part_name, &conv) : CUDNN_STATUS_BAD_PARAM;
+    switch (operation->arithmetic) {
+    case CONVOLUTION: // what goes in decides the kernel: of a gradient that is y's type, else x's
+        status = conv_kernel(&part, part_name,
+                             &(struct conv){.direction = operation->direction,
+                                            .type = operation->direction == CONV_FORWARD ? first.type : result.type,
+                                            .dimensions = first.dimensions,
+                                            .x = first.sizes,
+                                            .w = second.sizes,
+                                            .y = result.sizes});
+        break;
+    case PRODUCT:
+        status = product_kernel(&part, part_name, &first, &result);
+        break;
+    case ATTENTION:
+        status = attention_kernel(&part, part_name, operation->direction == CONV_FORWARD, &first, &second, &result);
+        break;
+    case MEMORY:
+        break;
+    }
     if (status != CUDNN_STATUS_SUCCESS)
         return status;
     if (part.flops > kernel->flops) {
         kernel->flops_factor = part.flops_factor;
         kernel->blocks = part.blocks;
         kernel->threads = part.threads;
-        snprintf(name, CONV_NAME_SIZE, "%s", is_product ? "cudnn_generated_fort_native_matmul" : part_name);
+        snprintf(name, CONV_NAME_SIZE, "%s", part_name);
     }
     kernel->flops += part.flops;
     return CUDNN_STATUS_SUCCESS;

@@ -145,6 +145,27 @@ static void a_graph_without_arithmetic_moves_its_tensors(void **state)
     DONE(cudnnBackendDestroyDescriptor(pack));
 }
 
+static void attention_is_two_products(void **state)
+{
+    (void)state;
+    const int64_t sizes[] = {8, 16, 512, 64};
+    const cudnnBackendDescriptor_t operation = created(CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR),
+                                   graph = created(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR),
+                                   pack = created(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+    give(operation, CUDNN_ATTR_OPERATION_SDPA_FWD_QDESC, tensor(1, sizes, false));
+    give(operation, CUDNN_ATTR_OPERATION_SDPA_FWD_KDESC, tensor(2, sizes, false));
+    give(operation, CUDNN_ATTR_OPERATION_SDPA_FWD_VDESC, tensor(3, sizes, false));
+    give(operation, CUDNN_ATTR_OPERATION_SDPA_FWD_ODESC, tensor(4, sizes, false));
+    give(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, operation);
+    DONE(cudnnBackendFinalize(graph));
+    DONE(cudnnBackendFinalize(pack));
+    const cudnnBackendDescriptor_t plan = plan_of(graph);
+    DONE(cudnnBackendExecute(handle, plan, pack));
+    the_latest_took("cudnn_generated_fort_native_sdpa", 2 * 2. * 8 * 16 * 512 * 512 * 64 / 100e12 * 1e9);
+    DONE(cudnnBackendDestroyDescriptor(plan));
+    DONE(cudnnBackendDestroyDescriptor(pack));
+}
+
 static void what_is_unknown_is_refused(void **state)
 {
     (void)state;
@@ -229,6 +250,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_graph_is_one_kernel_of_its_arithmetic),
         cmocka_unit_test(a_graph_without_arithmetic_moves_its_tensors),
+        cmocka_unit_test(attention_is_two_products),
         cmocka_unit_test(what_is_unknown_is_refused),
         cmocka_unit_test(convolutions_without_graphs_cost_the_same),
         cmocka_unit_test(handles_have_streams),
