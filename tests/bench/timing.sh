@@ -31,8 +31,9 @@ echo "$untraced $off $events $cupti" | awk '{
            ($7 - $3) / ($3 - $1), ($7 - $3) / ($5 - $3)
 }'
 
-# What it adds to the device's work: kernels of 20 us one after the other, as the simulated GPU logged them.
-device_ns() { # device_ns TIMING: of the device for a kernel, from the first start to the last end
+# What it adds to the device's work: kernels of 20 us one after the other, as the simulated GPU logged them. The median, since a host that
+# loses its CPU leaves the device idle, timed or not.
+device_ns() { # device_ns TIMING: from one kernel's start to the next
     rm -rf "$work/run-device"
     printf 'api_cost_ns cu* 0\nkernel * 20000\ntruth %s\n' "$work/truth-$1" >"$work/device.conf"
     if [ "$1" = untraced ]; then
@@ -40,10 +41,11 @@ device_ns() { # device_ns TIMING: of the device for a kernel, from the first sta
     else
         "$build/bin/gpuwitness" record -q --buffer-size=64M --gpu-timing="$1" --simgpu="$work/device.conf" -o "$work/run-device" -- "$program" short >/dev/null
     fi
-    awk -F, '$1 == "op" && $2 != "device" { if (!first || $8 < first) first = $8; if ($9 > last) last = $9; count++ } END { printf "%.1f", (last - first) / count }' "$work/truth-$1".*.csv
+    awk -F, '$1 == "op" && $2 != "device" { print $8 }' "$work/truth-$1".*.csv | sort -n |
+        awk 'NR > 1 { print $1 - before } { before = $1 }' | sort -n | awk '{ all[NR] = $1 } END { printf "%.1f", all[int((NR + 1) / 2)] }'
 }
 echo "$(device_ns untraced) $(device_ns off) $(device_ns events) $(device_ns cupti)" | awk '{
-    printf "device time of a kernel of 20 us: untraced %.0f ns, recorded without GPU timing %.4f of it, with events %.4f, with cupti %.4f\n",
+    printf "from a kernel of 20 us to the next: untraced %.0f ns, recorded without GPU timing %.4f of it, with events %.4f, with cupti %.4f\n",
            $1, $2 / $1, $3 / $1, $4 / $1
 }'
 
