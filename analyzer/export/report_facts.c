@@ -78,6 +78,23 @@ double gw_budget_of_median_step(const struct gw_report *report, double ret_ms[GW
     return scale(ret_ms, add_cells(report->budget, report->budget->median_step, GW_NONE, ret_ms));
 }
 
+double gw_budget_of_mean_step(const struct gw_report *report, double ret_ms[GW_CLASS_COUNT])
+{
+    uint32_t steps = 0;
+    for (int c = 0; c < GW_CLASS_COUNT; c++)
+        ret_ms[c] = 0;
+    for (uint32_t s = 0; s < report->model->steps_count; s++) {
+        double of_step[GW_CLASS_COUNT] = {0};
+        if (report->model->steps[s].warmup)
+            continue;
+        uint32_t devices = add_cells(report->budget, s, GW_NONE, of_step);
+        steps += devices > 0;
+        for (int c = 0; c < GW_CLASS_COUNT && devices; c++)
+            ret_ms[c] += of_step[c] / devices;
+    }
+    return scale(ret_ms, steps);
+}
+
 /* The analysed step of a process nearest to the middle by length: half of the others are shorter. */
 static uint32_t median_step_of(const struct gw_report *report, uint32_t process)
 {

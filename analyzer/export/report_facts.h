@@ -17,6 +17,10 @@ int gw_step_facts_init(struct gw_step_facts *ret_facts, const struct gw_report *
 /* Budget of the run's median step, mean over the devices of its process, by class in ms; returns its total. */
 double gw_budget_of_median_step(const struct gw_report *report, double ret_ms[GW_CLASS_COUNT]);
 
+/* Budget of the mean step over all analysed ones, each the mean over the devices of its process, by class in ms;
+ * returns its total. */
+double gw_budget_of_mean_step(const struct gw_report *report, double ret_ms[GW_CLASS_COUNT]);
+
 /* Budget of one device in the median step of its process; returns its total, 0 when the process has no analysed step.
  */
 double gw_budget_of_device(const struct gw_report *report, uint32_t device, double ret_ms[GW_CLASS_COUNT]);

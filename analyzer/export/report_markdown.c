@@ -40,12 +40,12 @@ static void put_run(const struct gw_report *report, const struct gw_step_facts *
 
 static void put_budget(const struct gw_report *report, FILE *out)
 {
-    double ms[GW_CLASS_COUNT], total = gw_budget_of_median_step(report, ms);
+    double ms[GW_CLASS_COUNT], total = gw_budget_of_mean_step(report, ms);
     if (total <= 0) {
         fputs("\nNo step with GPU times was found, so there is no budget.\n", out);
         return;
     }
-    fputs("\n### Where the median step goes, mean over devices\n\n| class | time | share | |\n|---|---:|---:|---|\n",
+    fputs("\n### Where a step goes, mean over steps and devices\n\n| class | time | share | |\n|---|---:|---:|---|\n",
           out);
     for (int c = 0; c < GW_CLASS_COUNT; c++) {
         if (ms[c] > 0)

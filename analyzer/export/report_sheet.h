@@ -15,7 +15,7 @@ struct gw_report_sheet {
     const struct gw_report_text_options *options;
     struct gw_page page;
     struct gw_step_facts steps;
-    double ms[GW_CLASS_COUNT], total_ms; /* of the median step */
+    double ms[GW_CLASS_COUNT], total_ms; /* of the mean step */
 };
 
 /* "s", or "" for one. */

@@ -1,11 +1,15 @@
 #include <errno.h>
 #include <math.h>
+#include <string.h>
 
 #include "analyzer/export/report_comm.h"
 #include "analyzer/export/report_sheet.h"
 #include "shim/api/functions.h"
 
 #define CAUSES_SHOWN 6
+#define TOLD_PERCENT 1  /* of a step: worth a word */
+#define SMALL_PART 0.5  /* of the largest loss of time: what a verdict saves of it leaves the larger part open */
+#define BUSY_PERCENT 95 /* of a step: the kernels are what it takes */
 
 /* How a class looks in the bar: a letter without colours, an ANSI background with them. */
 static const struct {
@@ -101,45 +105,85 @@ static void print_no_answer(const struct gw_report_sheet *sheet)
         model->calls_count);
 }
 
+/* The class that takes most of a step beside computing. */
+static enum gw_class largest_rest(const struct gw_report_sheet *sheet)
+{
+    int most = GW_CLASS_COMPUTE + 1;
+    for (int c = most; c < GW_CLASS_COUNT; c++)
+        most = sheet->ms[c] > sheet->ms[most] ? c : most;
+    return (enum gw_class)most;
+}
+
+static void print_rest(const struct gw_report_sheet *sheet, enum gw_class cls, const char *before)
+{
+    char line[300];
+    snprintf(line, sizeof line, "%sMost of what is not computing is %s (%s): %s of a step (%.0f %%).", before,
+             gw_class_words(cls), gw_class_name(cls), gw_duration_words(sheet->ms[cls]).text,
+             percent(sheet, sheet->ms[cls]));
+    gw_page_wrap(&sheet->page, line, 0, 0);
+}
+
+/* Of a run in which nothing is confirmed: what its time goes into all the same. */
+static void print_nothing_confirmed(const struct gw_report_sheet *sheet)
+{
+    const struct gw_verdicts *verdicts = sheet->report->verdicts;
+    size_t unknown = 0;
+    for (size_t i = 0; i < verdicts->list_count; i++)
+        unknown += verdicts->list[i].state == GW_UNKNOWN && strcmp(verdicts->list[i].id, "scaling") != 0;
+    if (percent(sheet, sheet->ms[GW_CLASS_COMPUTE]) >= BUSY_PERCENT)
+        gw_page_wrap(&sheet->page,
+                     "No suspect is confirmed: the GPU computes nearly all the time, so only faster or fewer kernels "
+                     "make a step shorter.",
+                     0, 0);
+    else
+        print_rest(sheet, largest_rest(sheet), "No suspect is confirmed. ");
+    if (unknown)
+        gw_page_wrap(&sheet->page, "Not all could be judged: see \"Not known\".", 0, 0);
+}
+
+static void print_length(const struct gw_report_sheet *sheet)
+{
+    double busy = sheet->ms[GW_CLASS_COMPUTE], idle = 0, moving = 0;
+    struct gw_uneven uneven = gw_uneven_words(sheet->steps.median_ms, sheet->steps.mean_ms);
+    char line[400], moves[120] = "";
+    for (int c = GW_CLASS_COMPUTE + 1; c < GW_CLASS_COUNT; c++)
+        *(c < GW_CLASS_IDLE_DEPENDENCY ? &moving : &idle) += sheet->ms[c];
+    if (percent(sheet, moving) >= TOLD_PERCENT)
+        snprintf(moves, sizeof moves, ", only copies or communicates for %s (%.0f %%)", gw_duration_words(moving).text,
+                 percent(sheet, moving));
+    if (sheet->report->budget->cells_count && sheet->ms[GW_CLASS_IDLE_UNKNOWN] < 0.5 * sheet->total_ms)
+        snprintf(
+            line, sizeof line,
+            "A step takes %s on average%s; the GPU computes for %s of it (%.0f %%)%s and is idle for %s (%.0f %%).",
+            gw_duration_words(sheet->total_ms).text, uneven.text, gw_duration_words(busy).text, percent(sheet, busy),
+            moves, gw_duration_words(idle).text, percent(sheet, idle));
+    else
+        snprintf(line, sizeof line,
+                 "A step takes %s on average%s; what the GPU did in it is not known, because its operations carry no "
+                 "times.",
+                 gw_duration_words(sheet->steps.mean_ms).text, uneven.text);
+    gw_page_wrap(&sheet->page, line, 0, 0);
+}
+
 static void print_answer(const struct gw_report_sheet *sheet)
 {
     const struct gw_verdicts *verdicts = sheet->report->verdicts;
     const struct gw_verdict *first = verdicts->list_count ? &verdicts->list[0] : NULL;
-    double busy = sheet->ms[GW_CLASS_COMPUTE], idle = 0;
-    for (int c = GW_CLASS_IDLE_DEPENDENCY; c < GW_CLASS_COUNT; c++)
-        idle += sheet->ms[c];
     char line[400];
-    if (sheet->report->budget->cells_count && sheet->ms[GW_CLASS_IDLE_UNKNOWN] < 0.5 * sheet->total_ms)
-        snprintf(line, sizeof line,
-                 "A step takes %s%s; the GPU computes for %s of it (%.0f %%) and is idle for %s (%.0f %%).",
-                 gw_duration_words(sheet->total_ms).text,
-                 gw_mean_words(sheet->steps.median_ms, sheet->steps.mean_ms).text, gw_duration_words(busy).text,
-                 percent(sheet, busy), gw_duration_words(idle).text, percent(sheet, idle));
-    else
-        snprintf(line, sizeof line,
-                 "A step takes %s%s; what the GPU did in it is not known, because its operations carry no times.",
-                 gw_duration_words(sheet->steps.median_ms).text,
-                 gw_mean_words(sheet->steps.median_ms, sheet->steps.mean_ms).text);
-    gw_page_wrap(&sheet->page, line, 0, 0);
-    if (first && first->state == GW_CONFIRMED) {
-        snprintf(line, sizeof line,
-                 "The largest loss is %s (%s): without it a step is %s shorter on average (%.0f %% of the mean step, "
-                 "%s).",
-                 first->suspect, first->id, gw_duration_words(first->saving_ms).text, first->saving_percent,
-                 gw_duration_words(sheet->steps.mean_ms).text);
-        gw_page_style(&sheet->page, "1");
-        gw_page_wrap(&sheet->page, line, 0, 0);
-        gw_page_style(&sheet->page, NULL);
-        fputs("Fix: ", sheet->page.out);
-        gw_page_wrap(&sheet->page, first->fix, 5, 5);
+    print_length(sheet);
+    if (!first || first->state != GW_CONFIRMED) {
+        print_nothing_confirmed(sheet);
         return;
     }
-    size_t unknown = 0;
-    for (size_t i = 0; i < verdicts->list_count; i++)
-        unknown += verdicts->list[i].state == GW_UNKNOWN;
-    snprintf(line, sizeof line, "No suspect is confirmed%s",
-             unknown ? ": what was ruled out and what could not be judged stands below." : ".");
+    snprintf(line, sizeof line, "The largest loss: %s (%s). Without it a step is %s shorter (%.0f %%).", first->suspect,
+             first->id, gw_duration_words(first->saving_ms).text, first->saving_percent);
+    gw_page_style(&sheet->page, "1");
     gw_page_wrap(&sheet->page, line, 0, 0);
+    gw_page_style(&sheet->page, NULL);
+    fputs("Fix: ", sheet->page.out);
+    gw_page_wrap(&sheet->page, first->fix, 5, 5);
+    if (first->saving_ms < SMALL_PART * sheet->ms[largest_rest(sheet)])
+        print_rest(sheet, largest_rest(sheet), "");
 }
 
 /* ---- the budget ---- */
@@ -182,14 +226,11 @@ static void print_classes(const struct gw_report_sheet *sheet, const char *headi
 static void print_budget(const struct gw_report_sheet *sheet)
 {
     const struct gw_budget *budget = sheet->report->budget;
-    if (!budget->cells_count || budget->median_step == GW_NONE || sheet->total_ms <= 0)
+    if (!budget->cells_count || sheet->total_ms <= 0)
         return;
-    char heading[120];
-    snprintf(heading, sizeof heading, "Where the time of a step goes (median step, number %u)",
-             sheet->report->model->steps[budget->median_step].number);
-    print_classes(sheet, heading, "the step");
+    print_classes(sheet, "Where the time of a step goes (mean over the analysed steps)", "the step");
     for (size_t i = 0; i < budget->cells_count; i++) {
-        if (budget->cells[i].step == budget->median_step && budget->cells[i].opaque) {
+        if (budget->cells[i].opaque && !sheet->report->model->steps[budget->cells[i].step].warmup) {
             fputs("    Some of computing is graph replays seen as one block each.\n", sheet->page.out);
             break;
         }
@@ -217,7 +258,7 @@ static int print_causes(const struct gw_report_sheet *sheet)
     int count = gw_idle_causes(sheet->report, causes, CAUSES_SHOWN);
     if (count <= 0)
         return count;
-    gw_page_heading(&sheet->page, "Largest causes of idle time (mean over the analysed steps)");
+    gw_page_heading(&sheet->page, "Largest causes of idle time");
     for (int i = 0; i < count; i++) {
         const struct gw_idle_cause *cause = &causes[i];
         bool inside = cause->cls >= GW_CLASS_IDLE_SYNC && cause->cls <= GW_CLASS_IDLE_API;
@@ -243,7 +284,7 @@ int gw_report_text(const struct gw_report *report, const struct gw_report_text_o
     int ret = gw_step_facts_init(&sheet.steps, report);
     if (ret < 0)
         return ret;
-    sheet.total_ms = gw_budget_of_median_step(report, sheet.ms);
+    sheet.total_ms = gw_budget_of_mean_step(report, sheet.ms);
     errno = 0;
     if (options->only_verdict) {
         gw_sheet_one_verdict(&sheet);

@@ -24,12 +24,12 @@ struct gw_duration gw_duration_words(double ms)
     return duration;
 }
 
-struct gw_mean gw_mean_words(double median_ms, double mean_ms)
+struct gw_uneven gw_uneven_words(double median_ms, double mean_ms)
 {
-    struct gw_mean mean = {""};
+    struct gw_uneven uneven = {""};
     if (mean_ms > UNEVEN * median_ms)
-        snprintf(mean.text, sizeof mean.text, " (the median; the mean is %s)", gw_duration_words(mean_ms).text);
-    return mean;
+        snprintf(uneven.text, sizeof uneven.text, " (half of them less than %s)", gw_duration_words(median_ms).text);
+    return uneven;
 }
 
 /* Columns of UTF-8 text: bytes that do not continue a character. */

@@ -23,13 +23,13 @@ struct gw_duration {
 /* "12.3 us", "1.73 ms", "2.5 s": three significant digits. */
 struct gw_duration gw_duration_words(double ms);
 
-struct gw_mean {
+struct gw_uneven {
     char text[60];
 };
 
-/* " (the median; the mean is 4.18 s)" where the steps are so uneven that the median one alone would tell another story,
+/* " (half of them less than 90.3 ms)" where the steps are so uneven that the mean one alone would tell another story,
  * else "". */
-struct gw_mean gw_mean_words(double median_ms, double mean_ms);
+struct gw_uneven gw_uneven_words(double median_ms, double mean_ms);
 
 /* Prints bytes of text with '?' for what would command a terminal: names come from programs, and from bundles of
  * strangers. */

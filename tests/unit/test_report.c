@@ -115,7 +115,7 @@ static void text_answers_first(void **state)
     (void)state;
     const struct gw_report_text_options options = {.width = 90};
     char *text = written("faulty", false, &options);
-    const char *answer = strstr(text, "A step takes "), *loss = strstr(text, "The largest loss is ");
+    const char *answer = strstr(text, "A step takes "), *loss = strstr(text, "The largest loss: ");
     const char *budget = strstr(text, "Where the time of a step goes");
     assert_non_null(answer);
     assert_non_null(loss);
@@ -130,8 +130,8 @@ static void text_answers_first(void **state)
 static void uneven_steps_are_said(void **state)
 {
     (void)state;
-    assert_string_equal(gw_mean_words(90.3, 4180).text, " (the median; the mean is 4.18 s)");
-    assert_string_equal(gw_mean_words(90.3, 100).text, "");
+    assert_string_equal(gw_uneven_words(90.3, 4180).text, " (half of them less than 90.3 ms)");
+    assert_string_equal(gw_uneven_words(90.3, 100).text, "");
 }
 
 static void every_text_fits_its_page(void **state)
@@ -159,7 +159,7 @@ static void runs_without_steps_say_so(void **state)
     /* Where the run's time goes is known all the same: 72 kernels of 100 us. */
     assert_non_null(strstr(text, "between the first and the last GPU operation"));
     assert_non_null(strstr(text, "compute                 7.200 ms"));
-    assert_null(strstr(text, "(median step"));
+    assert_null(strstr(text, "of a step goes"));
     free(text);
     text = written("failing", false, &options);
     assert_non_null(strstr(text, "12 of its CUDA calls failed"));
