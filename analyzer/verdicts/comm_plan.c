@@ -161,7 +161,7 @@ static void claim(const struct gw_comm_plan *plan, const struct gw_judge *judge)
 int gw_comm_plan_conclude(struct gw_comm_plan *plan, struct gw_judge *judge, struct gw_verdict *verdict,
                           const char *format, ...)
 {
-    char *sign = NULL;
+    char *sign = NULL, *doubt = NULL;
     double saving = 0;
     va_list arguments;
     va_start(arguments, format);
@@ -177,22 +177,28 @@ int gw_comm_plan_conclude(struct gw_comm_plan *plan, struct gw_judge *judge, str
     } else if (!judge->replay) {
         ret = gw_verdict_unknown(verdict, "%s; the replay does not reproduce this run, so what it costs is not known",
                                  sign);
+    } else if (!(doubt = gw_judge_doubt_words(judge))) {
+        ret = -ENOMEM;
     } else if ((ret = replay(plan, judge, &saving)) < 0) {
         goto end;
-    } else if (saving < judge->threshold_ns) {
-        double bound = fmax(saving, 0) + judge->noise_ns;
+    } else if (gw_judge_saving(judge, saving) == GW_RULED_OUT) {
+        double bound = fmax(saving, 0) + judge->noise_ns + judge->replay_doubt_ns;
         ret = gw_verdict_rule_out(verdict, bound, "%s; it costs at most %.3f ms of a step", sign, bound / 1e6);
     } else if (plan->doubt) {
         ret = gw_verdict_unknown(verdict, "%s; this might save %.3f ms of a step, but %s", sign, saving / 1e6,
                                  plan->doubt);
+    } else if (gw_judge_saving(judge, saving) == GW_UNKNOWN) {
+        ret = gw_verdict_unknown(verdict, "%s; it may cost %.3f ms of a step%s", sign, fmax(saving, 0) / 1e6, doubt);
     } else {
         claim(plan, judge);
-        ret = gw_verdict_confirm(verdict, judge, saving, "%s; without it a step would take %.3f ms instead of %.3f ms",
-                                 sign, (judge->mean_ns - saving) / 1e6, judge->mean_ns / 1e6);
+        ret =
+            gw_verdict_confirm(verdict, judge, saving, "%s; without it a step would take %.3f ms instead of %.3f ms%s",
+                               sign, (judge->mean_ns - saving) / 1e6, judge->mean_ns / 1e6, doubt);
         if (ret == 0)
             ret = add_evidence(plan, judge, verdict);
     }
 end:
+    free(doubt);
     free(sign);
     return ret;
 }

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyzer/model/sorted.h"
 #include "analyzer/verdicts/judge.h"
@@ -90,7 +91,6 @@ void gw_finding_edit(struct gw_finding *finding, const struct gw_judge *judge, c
     }
     finding->host_ns += (double)(host + (edit & (GW_EDIT_DROP | GW_EDIT_QUICK) ? idle : 0));
     finding->op_ns += (double)ops;
-    finding->direct_ns += (double)(idle + ops);
     if (fact->step != GW_NONE)
         finding->step_ns[fact->step] += host + ops;
 }
@@ -212,6 +212,24 @@ int gw_verdict_confirm(struct gw_verdict *verdict, const struct gw_judge *judge,
 
 /* ---- the conclusion ---- */
 
+enum gw_verdict_state gw_judge_saving(const struct gw_judge *judge, double saving_ns)
+{
+    if (saving_ns + judge->replay_doubt_ns < judge->threshold_ns)
+        return GW_RULED_OUT;
+    return saving_ns - judge->replay_doubt_ns < judge->threshold_ns ? GW_UNKNOWN : GW_CONFIRMED;
+}
+
+char *gw_judge_doubt_words(const struct gw_judge *judge)
+{
+    char *words = NULL;
+    if (judge->replay_doubt_ns <= 0)
+        return strdup("");
+    return asprintf(&words, "; the replay misses the measured step by %.3f ms, and this may be off by as much",
+                    judge->replay_doubt_ns / 1e6) < 0
+               ? NULL
+               : words;
+}
+
 static int store_evidence(const struct gw_finding *finding, const struct gw_judge *judge, struct gw_verdict *verdict)
 {
     const struct gw_model *model = judge->model;
@@ -311,7 +329,7 @@ static int note_explained(const struct gw_finding *finding, struct gw_judge *jud
 int gw_finding_conclude(struct gw_finding *finding, struct gw_judge *judge, struct gw_verdict *verdict,
                         const char *format, ...)
 {
-    char *sign = NULL;
+    char *sign = NULL, *doubt = NULL;
     va_list arguments;
     va_start(arguments, format);
     int ret = vasprintf(&sign, format, arguments) < 0 ? -ENOMEM : 0;
@@ -331,22 +349,31 @@ int gw_finding_conclude(struct gw_finding *finding, struct gw_judge *judge, stru
         goto end;
     }
     if (!judge->replay) {
-        saving = fmin(bound, gw_a_step(judge, finding->direct_ns));
-        if (judge->lost || saving < judge->threshold_ns)
-            ret = conclude_ruled_out(judge, verdict, bound, sign, "it costs at most");
-        else
-            ret = gw_verdict_confirm(verdict, judge, saving,
-                                     "%s; the replay does not reproduce this run, so the saving is a bound: the time "
-                                     "the GPU idles there",
-                                     sign);
-    } else if ((ret = replayed_saving(finding, judge, &saving)) < 0) {
+        ret = gw_verdict_unknown(verdict,
+                                 "%s; the replay does not reproduce this run, so what it costs is not known: at most "
+                                 "%.3f ms of a step",
+                                 sign, bound / 1e6);
         goto end;
-    } else if ((saving = fmin(saving, bound)) < judge->threshold_ns) {
-        ret = conclude_ruled_out(judge, verdict, fmin(fmax(saving, 0) + judge->noise_ns, bound), sign,
-                                 "without it what comes next limits the step, so it costs at most");
-    } else {
-        ret = gw_verdict_confirm(verdict, judge, saving, "%s; without it a step would take %.3f ms instead of %.3f ms",
-                                 sign, (judge->mean_ns - saving) / 1e6, judge->mean_ns / 1e6);
+    }
+    doubt = gw_judge_doubt_words(judge);
+    ret = doubt ? replayed_saving(finding, judge, &saving) : -ENOMEM;
+    if (ret < 0)
+        goto end;
+    saving = fmin(saving, bound);
+    switch (gw_judge_saving(judge, saving)) {
+    case GW_RULED_OUT:
+        ret =
+            conclude_ruled_out(judge, verdict, fmin(fmax(saving, 0) + judge->noise_ns + judge->replay_doubt_ns, bound),
+                               sign, "without it what comes next limits the step, so it costs at most");
+        break;
+    case GW_UNKNOWN:
+        ret = gw_verdict_unknown(verdict, "%s; it may cost %.3f ms of a step%s", sign, fmax(saving, 0) / 1e6, doubt);
+        break;
+    case GW_CONFIRMED:
+        ret =
+            gw_verdict_confirm(verdict, judge, saving, "%s; without it a step would take %.3f ms instead of %.3f ms%s",
+                               sign, (judge->mean_ns - saving) / 1e6, judge->mean_ns / 1e6, doubt);
+        break;
     }
     if (ret == 0 && verdict->state == GW_CONFIRMED) {
         ret = store_evidence(finding, judge, verdict);
@@ -354,6 +381,7 @@ int gw_finding_conclude(struct gw_finding *finding, struct gw_judge *judge, stru
             ret = note_explained(finding, judge);
     }
 end:
+    free(doubt);
     free(sign);
     return ret;
 }

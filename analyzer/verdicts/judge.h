@@ -49,11 +49,12 @@ struct gw_judge {
     bool gpu_timed;                                    /* some operation has times */
     bool lost;                                         /* events were lost within the analysed steps */
     double launch_wait_share;                          /* of launches that returned after their kernel */
-    struct gw_replay *replay;                          /* NULL: none, or it does not reproduce the measured steps */
+    struct gw_replay *replay;                          /* NULL: none, or it is too far from the measured steps */
     double replay_mean_ns;                             /* of the unchanged replay, without noise */
     double replay_error_percent;                       /* negative: no replay was made */
-    struct gw_comm *comm;                              /* see comm.h */
-    pthread_mutex_t lock;                              /* of explained_ns */
+    double replay_doubt_ns; /* of each saving, as the replay misses the measured step; 0 when it reproduces it */
+    struct gw_comm *comm;   /* see comm.h */
+    pthread_mutex_t lock;   /* of explained_ns */
     uint64_t *explained_ns; /* by step: the most that one confirmed verdict makes it longer than usual */
 };
 
@@ -81,13 +82,19 @@ const struct gw_op *gw_fact_op(const struct gw_judge *judge, const struct gw_fac
 /* Time outside CUDA before the call on its thread: all of it, and the part off the CPU. */
 uint64_t gw_fact_pause_ns(const struct gw_judge *judge, const struct gw_fact *fact, uint64_t *ret_blocked_ns);
 
+/* What a replayed saving makes of a suspect: confirmed when it is worth it for all the replay's doubt, ruled out when
+ * it is not even with it. */
+enum gw_verdict_state gw_judge_saving(const struct gw_judge *judge, double saving_ns);
+
+/* "", or a clause on how far the replay, and so the saving, may be off. The caller frees it; NULL without memory. */
+char *gw_judge_doubt_words(const struct gw_judge *judge);
+
 /* ---- a suspicion being made into a verdict ---- */
 
 struct gw_finding {
     uint8_t *edits;        /* by call of the model: GW_EDIT_* */
     uint64_t *step_ns;     /* by step: what the marked calls explain of it */
     double host_ns, op_ns; /* sums over marks: time of calls and pauses, time of operations */
-    double direct_ns;      /* idle time of a device within and right after the marked calls */
     double cap_ns;         /* no more than this per step, whatever the replay says; negative: no cap */
     double owed_ns;        /* over the run: what the repair does instead takes so long where it saves anything */
     uint64_t count;        /* occurrences */

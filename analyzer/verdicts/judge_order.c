@@ -66,7 +66,6 @@ int gw_judge_dependency_stall(struct gw_judge *judge, struct gw_verdict *verdict
     }
     finding.cap_ns = stalled;
     finding.host_ns = stalled * judge->steps;
-    finding.direct_ns = stalled * judge->steps;
     ret =
         gw_finding_conclude(&finding, judge, verdict,
                             "%.1f event waits a step; the GPU idles %.3f ms with work queued that waits for other work",

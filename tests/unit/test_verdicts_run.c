@@ -9,8 +9,10 @@
 #include <cmocka.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/verdicts/judge.h"
 #include "analyzer/verdicts/verdicts.h"
 #include "tests/unit/model_fixture.h"
 
@@ -314,9 +316,30 @@ static void one_pause_a_step(void **state)
     }
 }
 
+/* A replay that is off takes and gives as much to every saving. */
+static void a_doubtful_replay_makes_near_savings_unknown(void **state)
+{
+    (void)state;
+    struct gw_judge judge = {.threshold_ns = 10000};
+    assert_int_equal(gw_judge_saving(&judge, 9999), GW_RULED_OUT);
+    assert_int_equal(gw_judge_saving(&judge, 10001), GW_CONFIRMED);
+    char *words = gw_judge_doubt_words(&judge);
+    assert_string_equal(words, "");
+    free(words);
+    judge.replay_doubt_ns = 5000;
+    assert_int_equal(gw_judge_saving(&judge, 4999), GW_RULED_OUT);
+    assert_int_equal(gw_judge_saving(&judge, 5001), GW_UNKNOWN);
+    assert_int_equal(gw_judge_saving(&judge, 14999), GW_UNKNOWN);
+    assert_int_equal(gw_judge_saving(&judge, 15001), GW_CONFIRMED);
+    words = gw_judge_doubt_words(&judge);
+    assert_non_null(strstr(words, "0.005 ms"));
+    free(words);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_doubtful_replay_makes_near_savings_unknown),
         cmocka_unit_test(lazy_load),
         cmocka_unit_test(autotune),
         cmocka_unit_test(compile_warmup),
