@@ -317,8 +317,9 @@ uint32_t gw_builder_communicator(struct gw_builder *builder, uint32_t process, u
     }
     /* Made before the recording began: alone with its handle, which no other rank shares. */
     const uint32_t device = gw_builder_device(builder, process, 0);
+    const uint64_t alone[] = {handle, process};
     const struct gw_communicator unknown = {
-        .id = handle ^ (uint64_t)process << 56, .process = process, .device = device};
+        .id = XXH3_64bits(alone, sizeof(alone)), .process = process, .device = device};
     return device == GW_NONE || add_communicator(builder, handle, 0, &unknown)
                ? GW_NONE
                : (uint32_t)builder->model->communicators_count - 1;

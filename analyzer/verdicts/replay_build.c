@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/model/map.h"
 #include "analyzer/verdicts/array.h"
 #include "analyzer/verdicts/gaps.h"
 #include "analyzer/verdicts/intervals.h"
@@ -25,18 +26,12 @@ struct measured {
     uint32_t *legacy;                       /* legacy stream of each device, or GW_NONE */
 };
 
-struct event_map {
-    uint64_t *keys;
-    uint32_t *numbers;
-    size_t mask, used;
-};
-
 struct builder {
     const struct gw_host *host;
     const struct gw_model *model;
     struct gw_replay *replay;
     struct measured now;
-    struct event_map events;
+    struct gw_map events; /* handle, process → number */
     const struct gw_call_ops *call_ops;
     size_t node_room, op_room, order_room, phase_room;
     size_t event_room;
@@ -51,43 +46,20 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
 
 /* ---- events by handle ---- */
 
+/* The number of a process's event, given when it is new. Returns 0 or -ENOMEM. */
 static int event_number(struct builder *b, uint32_t process, uint64_t handle, uint32_t *ret_number)
 {
-    struct event_map *map = &b->events;
-    if (!map->keys || map->used * 2 > map->mask) {
-        size_t room = map->keys ? (map->mask + 1) * 2 : 256;
-        uint64_t *keys = calloc(room, sizeof *keys);
-        uint32_t *numbers = calloc(room, sizeof *numbers);
-        if (!keys || !numbers) {
-            free(keys);
-            free(numbers);
-            return -ENOMEM;
-        }
-        for (size_t i = 0; map->keys && i <= map->mask; i++) {
-            if (!map->keys[i])
-                continue;
-            size_t at = map->keys[i] * 0x9e3779b97f4a7c15u >> 20 & (room - 1);
-            while (keys[at])
-                at = (at + 1) & (room - 1);
-            keys[at] = map->keys[i];
-            numbers[at] = map->numbers[i];
-        }
-        free(map->keys);
-        free(map->numbers);
-        *map = (struct event_map){keys, numbers, room - 1, map->used};
+    const uint32_t *known = gw_map_find(&b->events, handle, process);
+    const size_t count = b->events.count;
+    if (known) {
+        *ret_number = *known;
+        return 0;
     }
-    uint64_t key = (handle ^ (uint64_t)(process + 1) << 56) | 1u;
-    size_t at = key * 0x9e3779b97f4a7c15u >> 20 & map->mask;
-    while (map->keys[at] && map->keys[at] != key)
-        at = (at + 1) & map->mask;
-    if (!map->keys[at]) {
-        if (!GW_ARRAY_RESERVE(b->now.event_ns, map->used, &b->event_room))
-            return -ENOMEM;
-        map->keys[at] = key;
-        map->numbers[at] = (uint32_t)map->used;
-        b->now.event_ns[map->used++] = 0;
-    }
-    *ret_number = map->numbers[at];
+    if (!GW_ARRAY_RESERVE(b->now.event_ns, count, &b->event_room) ||
+        gw_map_insert(&b->events, handle, process, (uint32_t)count) < 0)
+        return -ENOMEM;
+    b->now.event_ns[count] = 0;
+    *ret_number = (uint32_t)count;
     return 0;
 }
 
@@ -495,8 +467,7 @@ static void release(struct builder *b)
     free(b->now.thread_earlier);
     free(b->now.process_busy);
     free(b->now.legacy);
-    free(b->events.keys);
-    free(b->events.numbers);
+    gw_map_clear(&b->events);
 }
 
 static int add_nodes(struct builder *b)
@@ -537,7 +508,7 @@ int gw_replay_create(const struct gw_host *host, const struct gw_call_ops *call_
         (ret = gw_replay_find_held(b.replay)) < 0 || (ret = gw_replay_find_noise(b.replay)) < 0 ||
         (ret = add_phases(&b)) < 0)
         goto end;
-    b.replay->events_count = (uint32_t)b.events.used;
+    b.replay->events_count = (uint32_t)b.events.count;
     *ret_replay = b.replay;
     b.replay = NULL;
 end:

@@ -15,6 +15,7 @@
 
 #include "analyzer/verdicts/verdicts.h"
 #include "tests/unit/model_fixture.h"
+#include "tests/unit/verdict_fixture.h"
 
 enum { STEPS = 30, WARMUP = 3 };
 
@@ -224,19 +225,6 @@ static void hiccup_step(struct gw_script *script, int step, bool faulty)
 
 typedef void step_function(struct gw_script *script, int step, bool faulty);
 
-struct outcome {
-    struct gw_model *model;
-    struct gw_budget *budget;
-    struct gw_verdicts *verdicts;
-    double mean_ms;
-};
-
-static void analyse(struct outcome *outcome)
-{
-    assert_int_equal(gw_budget_create(outcome->model, &outcome->budget), 0);
-    assert_int_equal(gw_verdicts_create(outcome->model, outcome->budget, &outcome->verdicts), 0);
-}
-
 /* The mean over the analysed steps, the work they leave on the device included. */
 static void run(struct outcome *outcome, step_function *step, bool faulty)
 {
@@ -258,23 +246,6 @@ static void run(struct outcome *outcome, step_function *step, bool faulty)
     /* The model's last step ends with the last of its operations. */
     outcome->model->steps[outcome->model->steps_count - 1].end_ns = script.now_ns;
     analyse(outcome);
-}
-
-static void release(struct outcome *outcome)
-{
-    gw_verdicts_destroy(outcome->verdicts);
-    gw_budget_destroy(outcome->budget);
-    gw_model_destroy(outcome->model);
-}
-
-static const struct gw_verdict *find(const struct outcome *outcome, const char *id)
-{
-    for (size_t i = 0; i < outcome->verdicts->list_count; i++) {
-        if (strcmp(outcome->verdicts->list[i].id, id) == 0)
-            return &outcome->verdicts->list[i];
-    }
-    fail_msg("no verdict %s", id);
-    return NULL;
 }
 
 static void fault_is_named_and_priced(const char *id, step_function *step)

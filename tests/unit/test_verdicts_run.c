@@ -15,40 +15,11 @@
 #include "analyzer/verdicts/judge.h"
 #include "analyzer/verdicts/verdicts.h"
 #include "tests/unit/model_fixture.h"
+#include "tests/unit/verdict_fixture.h"
 
 enum { STEPS = 30, WARMUP = 3 };
 
 #define US(n) ((uint64_t)(n)*1000u)
-
-struct outcome {
-    struct gw_model *model;
-    struct gw_budget *budget;
-    struct gw_verdicts *verdicts;
-};
-
-static void analyse(struct outcome *outcome, struct gw_model *model)
-{
-    outcome->model = model;
-    assert_int_equal(gw_budget_create(model, &outcome->budget), 0);
-    assert_int_equal(gw_verdicts_create(model, outcome->budget, &outcome->verdicts), 0);
-}
-
-static void release(struct outcome *outcome)
-{
-    gw_verdicts_destroy(outcome->verdicts);
-    gw_budget_destroy(outcome->budget);
-    gw_model_destroy(outcome->model);
-}
-
-static const struct gw_verdict *find(const struct outcome *outcome, const char *id)
-{
-    for (size_t i = 0; i < outcome->verdicts->list_count; i++) {
-        if (strcmp(outcome->verdicts->list[i].id, id) == 0)
-            return &outcome->verdicts->list[i];
-    }
-    fail_msg("no verdict %s", id);
-    return NULL;
-}
 
 static void expect(const struct outcome *outcome, const char *id, enum gw_verdict_state state, double saving_ms)
 {
@@ -65,7 +36,8 @@ static void end_run(struct gw_script *script, struct outcome *outcome)
         script->now_ns = script->stream_end_ns[s] > script->now_ns ? script->stream_end_ns[s] : script->now_ns;
     struct gw_model *model = gw_script_end(script);
     model->steps[model->steps_count - 1].end_ns = script->now_ns;
-    analyse(outcome, model);
+    outcome->model = model;
+    analyse(outcome);
 }
 
 static void lazy_load(void **state)
