@@ -1,6 +1,9 @@
-"""train_torch.py plain|compile|graphs|profile [STEPS]: a small deterministic training in PyTorch; prints the loss every 10 steps. profile: with
-PyTorch's own profiler on the last steps, printing how many kernels it saw."""
+"""train_torch.py plain|compile|graphs|profile|ddp [STEPS]: a small deterministic training in PyTorch; prints the loss every 10 steps.
+profile: with PyTorch's own profiler on the last steps, printing how many kernels it saw. ddp: DistributedDataParallel over NCCL, alone."""
+import os
+import shutil
 import sys
+import tempfile
 
 import torch
 
@@ -10,6 +13,11 @@ torch.manual_seed(1)
 torch.use_deterministic_algorithms(True, warn_only=True)
 device = torch.device("cuda")
 model = torch.nn.Sequential(torch.nn.Linear(256, 512), torch.nn.GELU(), torch.nn.Linear(512, 512), torch.nn.GELU(), torch.nn.Linear(512, 16)).to(device)
+if how == "ddp":
+    os.environ.setdefault("NCCL_SOCKET_IFNAME", "lo")
+    meeting = tempfile.mkdtemp()
+    torch.distributed.init_process_group("nccl", init_method=f"file://{meeting}/store", rank=0, world_size=1)
+    model = torch.nn.parallel.DistributedDataParallel(model)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
 inputs = torch.randn(128, 256, device=device)
 targets = torch.randint(0, 16, (128,), device=device)
@@ -41,7 +49,7 @@ def captured():
     return replay
 
 
-run = {"plain": lambda: step, "profile": lambda: step, "compile": lambda: torch.compile(step), "graphs": captured}[how]()
+run = {"plain": lambda: step, "profile": lambda: step, "ddp": lambda: step, "compile": lambda: torch.compile(step), "graphs": captured}[how]()
 
 
 def loop(count):
@@ -62,4 +70,7 @@ if how == "profile":
     print(f"the program's own profiler saw {len(kernels)} operations on the device")
     loop(20)
 torch.cuda.synchronize()
+if how == "ddp":
+    torch.distributed.destroy_process_group()
+    shutil.rmtree(meeting, ignore_errors=True)
 print("done")
