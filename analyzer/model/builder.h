@@ -46,6 +46,7 @@ struct gw_builder {
     struct gw_map tids;          /* tid, input → thread */
     struct gw_map devices;       /* ordinal, process → device */
     struct gw_map stream_keys;   /* number, device → stream */
+    struct gw_map numbers_taken; /* device, 0 → streams up to this number are there, of those that had to be made */
     struct gw_map handles;       /* handle, process → newest version of a stream */
     struct gw_map functions;     /* handle, process → newest version of a kernel name */
     struct gw_map communicators; /* handle, process → newest version of a communicator */

@@ -125,10 +125,15 @@ static uint32_t unannounced_stream(struct gw_builder *builder, uint32_t process,
     }
     uint32_t device = gw_builder_device(builder, process, ordinal == GW_NONE ? 0 : ordinal);
     uint32_t stream_number = 0;
-    if (device == GW_NONE) {
+    if (device == GW_NONE ||
+        (!gw_map_find(&builder->numbers_taken, device, 0) && gw_map_insert(&builder->numbers_taken, device, 0, 0))) {
         return GW_NONE;
     }
-    while (handle && gw_map_find(&builder->stream_keys, ++stream_number, device)) {
+    if (handle) {
+        uint32_t *taken = gw_map_find(&builder->numbers_taken, device, 0);
+        while (gw_map_find(&builder->stream_keys, ++*taken, device)) {
+        }
+        stream_number = *taken;
     }
     uint32_t stream = gw_builder_add_stream(builder, device, stream_number, handle, handle ? 0 : GW_STREAM_LEGACY);
     struct gw_version version = {.value = stream, .device = device};
@@ -425,9 +430,10 @@ int gw_build_context(struct gw_builder *builder)
 
 void gw_builder_clear(struct gw_builder *builder)
 {
-    struct gw_map *const maps[] = {&builder->processes,   &builder->threads, &builder->tids,         &builder->devices,
-                                   &builder->stream_keys, &builder->handles, &builder->functions,    &builder->names,
-                                   &builder->timings,     &builder->nodes,   &builder->communicators};
+    struct gw_map *const maps[] = {&builder->processes, &builder->threads,       &builder->tids,
+                                   &builder->devices,   &builder->stream_keys,   &builder->handles,
+                                   &builder->functions, &builder->names,         &builder->timings,
+                                   &builder->nodes,     &builder->communicators, &builder->numbers_taken};
     for (size_t i = 0; i < sizeof(maps) / sizeof(maps[0]); i++) {
         gw_map_clear(maps[i]);
     }

@@ -5,6 +5,7 @@
 
 #include "analyzer/model/steps.h"
 #include "analyzer/verdicts/budget.h"
+#include "analyzer/verdicts/verdicts.h"
 
 static void must_hold(bool condition)
 {
@@ -19,7 +20,7 @@ void gw_fuzz_use_model(struct gw_model *model)
     for (size_t i = 1; i < model->calls_count; i++) {
         must_hold(model->calls[i - 1].begin_ns <= model->calls[i].begin_ns);
     }
-    if (gw_steps_by_sequence(model) || gw_budget_create(model, &budget)) {
+    if ((!model->steps_count && gw_steps_by_sequence(model)) || gw_budget_create(model, &budget)) {
         return;
     }
     for (size_t i = 0; i < budget->cells_count; i++) {
@@ -30,5 +31,12 @@ void gw_fuzz_use_model(struct gw_model *model)
         }
         must_hold(sum == step->end_ns - step->begin_ns);
     }
+    struct gw_verdicts *verdicts = NULL;
+    if (gw_verdicts_create(model, budget, &verdicts) == 0) {
+        for (size_t i = 0; i < verdicts->list_count; i++) {
+            must_hold(verdicts->list[i].why != NULL);
+        }
+    }
+    gw_verdicts_destroy(verdicts);
     gw_budget_destroy(budget);
 }

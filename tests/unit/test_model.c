@@ -176,6 +176,24 @@ static void test_default_stream_of_two_devices(void **state)
     end_trace(&trace);
 }
 
+/* As a program does that makes a stream for each piece of work, or a trace that is damaged: quadratic time would not
+ * end. */
+static void test_very_many_streams(void **state)
+{
+    (void)state;
+    const uint64_t count = 300000;
+    struct trace trace;
+    begin_trace(&trace);
+    for (uint64_t i = 1; i <= count; i++) {
+        add_copy(&trace, i, 100 * i, 100 * i + 50, i << 12);
+    }
+    const struct gw_model *model = build(&trace);
+    assert_int_equal(model->ops_count, count);
+    assert_int_equal(model->streams_count, count);
+    assert_int_equal(model->streams[model->ops[count - 1].stream].number, count);
+    end_trace(&trace);
+}
+
 static void test_communication_kernel(void **state)
 {
     (void)state;
@@ -372,6 +390,7 @@ int main(void)
         cmocka_unit_test(test_operation_whose_call_was_lost),
         cmocka_unit_test(test_handle_used_again),
         cmocka_unit_test(test_default_stream_of_two_devices),
+        cmocka_unit_test(test_very_many_streams),
         cmocka_unit_test(test_communication_kernel),
         cmocka_unit_test(test_thread_gap_and_loss),
         cmocka_unit_test(test_counters_that_wrap),
