@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyzer/model/builder.h"
+#include "shim/api/functions.h"
 
 #define RANKS_MAX (1u << 20) /* more than any job has; a variable may hold anything */
 
@@ -310,6 +311,87 @@ static int say_excerpts(const struct gw_builder *builder)
                count, count == 1 ? "" : "s", range, (unsigned long long)of, (double)bytes / 1e3);
 }
 
+/* ---- calls of NCCL ---- */
+
+/* Calls of one sort: by which processes, and the first of them. */
+struct call_count {
+    size_t count, processes;
+    uint32_t last_process;
+    const struct gw_call *first;
+    struct rank_list ranks;
+    bool all_ranked;
+};
+
+static void count_call(const struct gw_model *model, const struct gw_call *call, struct call_count *counted)
+{
+    const uint32_t process = model->threads[call->thread].process;
+    if (!counted->count || process != counted->last_process) {
+        counted->all_ranked = (!counted->count || counted->all_ranked) && model->processes[process].rank >= 0;
+        counted->processes++;
+        if (counted->all_ranked) {
+            add_rank(&counted->ranks, (uint32_t)model->processes[process].rank);
+        }
+    }
+    counted->last_process = process;
+    counted->count++;
+    if (!counted->first || call->begin_ns < counted->first->begin_ns) {
+        counted->first = call;
+    }
+}
+
+static const char *who(struct call_count *counted, char words[48])
+{
+    if (counted->all_ranked) {
+        return rank_words(&counted->ranks);
+    }
+    snprintf(words, 48, "%zu process%s", counted->processes, counted->processes == 1 ? "" : "es");
+    return words;
+}
+
+static const char *nccl_result_name(int32_t result)
+{
+    static const char *const names[] = {"ncclSuccess",       "ncclUnhandledCudaError", "ncclSystemError",
+                                        "ncclInternalError", "ncclInvalidArgument",    "ncclInvalidUsage",
+                                        "ncclRemoteError",   "ncclInProgress"};
+    return result >= 0 && (size_t)result < sizeof(names) / sizeof(names[0]) ? names[result] : "an unknown error";
+}
+
+/* Communicators that were given up, and calls that failed: what a rank notices of another's end. */
+static int say_failed_calls(struct gw_model *model)
+{
+    struct call_count failed = {0}, aborts = {0};
+    char words[48];
+    for (size_t t = 0; t < model->threads_count; t++) {
+        const struct gw_thread *thread = &model->threads[t];
+        for (uint32_t i = 0; i < thread->call_count; i++) {
+            const struct gw_call *call = &model->calls[model->thread_calls[thread->call_first + i]];
+            const struct gw_function *row = gw_function_row(call->function);
+            if (!row || row->api != GW_API_NCCL || call->flags & GW_CALL_NO_END) {
+                continue;
+            }
+            if (strcmp(row->base, "ncclCommAbort") == 0) {
+                count_call(model, call, &aborts);
+            } else if (row->returns == GW_RETURN_INT && call->result &&
+                       strcmp(nccl_result_name(call->result), "ncclInProgress") != 0) {
+                count_call(model, call, &failed);
+            }
+        }
+    }
+    int status = 0;
+    if (failed.count) {
+        status = say(model, "%zu call%s of NCCL failed in %s, the first %s with %s, %.3f s after the run began",
+                     failed.count, failed.count == 1 ? "" : "s", who(&failed, words),
+                     gw_function_name(failed.first->function), nccl_result_name(failed.first->result),
+                     since_begin_s(model, failed.first->begin_ns));
+    }
+    if (aborts.count && !status) {
+        status = say(model, "%zu communicator%s %s aborted by %s, %s%.3f s after the run began", aborts.count,
+                     aborts.count == 1 ? "" : "s", aborts.count == 1 ? "was" : "were", who(&aborts, words),
+                     aborts.count == 1 ? "" : "the first ", since_begin_s(model, aborts.first->begin_ns));
+    }
+    return status;
+}
+
 /* ---- jobs ---- */
 
 /* Which recordings belong together: the first of each group stands for it. */
@@ -406,29 +488,28 @@ int gw_build_ranks(struct gw_builder *builder)
     status = status ? status : say_unrelated(builder);
     status = status ? status : say_repeated(model);
     status = status ? status : say_ends(model);
+    status = status ? status : say_failed_calls(model);
     status = status ? status : say_broken_off(model);
     status = status ? status : say_excerpts(builder);
     free(seen);
     return status;
 }
 
-/* When the first rank died that others may have waited for; UINT64_MAX: none did. */
+/* When the first rank was last seen that died and that others may have waited for; UINT64_MAX: none did. A recorder may
+ * notice an end late. */
 static uint64_t first_death_ns(const struct gw_model *model)
 {
     uint64_t first_ns = UINT64_MAX;
     bool some_ended = false;
-    for (size_t i = 0; i < model->recordings_count; i++) {
-        const struct gw_recording *recording = &model->recordings[i];
-        if (recording->exit_signal && recording->ranks > 1 && recording->end_ns && recording->end_ns < first_ns) {
-            first_ns = recording->end_ns;
-        }
-    }
     for (size_t i = 0; i < model->processes_count; i++) {
         some_ended = some_ended || (model->processes[i].ranks > 1 && model->processes[i].ended);
     }
-    for (size_t i = 0; i < model->processes_count && some_ended; i++) {
-        if (broke_off(model, &model->processes[i]) && model->processes[i].last_ns < first_ns) {
-            first_ns = model->processes[i].last_ns;
+    for (size_t i = 0; i < model->processes_count; i++) {
+        const struct gw_process *process = &model->processes[i];
+        const bool was_killed =
+            process->ranks > 1 && process->op_count && model->recordings[process->recording].exit_signal;
+        if ((was_killed || (some_ended && broke_off(model, process))) && process->last_ns < first_ns) {
+            first_ns = process->last_ns;
         }
     }
     return first_ns;

@@ -104,7 +104,16 @@ class Launched(Ranks):
         self.assertRegex(problem, r"^rank 1 was ended by signal 9 \(SIGKILL\), [0-9.]+ s after the run began$")
         self.assertGreaterEqual(report["steps"]["count"], 3 * (STEPS // 2 - 2))
         self.assertRegex(" ".join(report["run"]["problems"]), r"ranks 0, 2 ended with status 1, the first [0-9.]+ s after")
+        self.assertRegex(" ".join(report["run"]["problems"]), r"calls? of NCCL failed in ranks? .*, the first nccl[A-Za-z]+ with ncclRemoteError")
         self.assertRegex(" ".join(report["run"]["problems"]), r"[0-9]+ steps? that ended after a rank had died (is|are) left out")
+
+    def test_a_rank_that_gives_up(self):
+        """Rank 1 aborts its communicator; rank 0 learns of it by an asynchronous error, and aborts too."""
+        program = pathlib.Path(DDP_LOOP).parent.parent / "programs/failures_check"
+        subprocess.run(self.record(self.run_dir, program, "abort"), check=True, timeout=PATIENCE_S, stdout=subprocess.DEVNULL)
+        said = "\n".join(self.report(self.run_dir)["run"]["problems"])
+        self.assertRegex(said, r"1 call of NCCL failed in 1 process, the first ncclAllReduce with ncclRemoteError, [0-9.]+ s after")
+        self.assertRegex(said, r"2 communicators were aborted by 1 process, the first [0-9.]+ s after")
 
     def test_a_rank_that_dies_before_the_others_know(self):
         """Before it has joined: the others wait for it in ncclCommInitRank until their launcher ends them."""
@@ -134,7 +143,7 @@ class Launched(Ranks):
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=PATIENCE_S)
         report = self.report(self.run_dir)
         self.assertEqual(self.ranks_of(report), [0, 1, 2])
-        (problem,) = [line for line in report["run"]["problems"] if "left out" not in line]
+        (problem,) = [line for line in report["run"]["problems"] if line.startswith("rank")]
         self.assertRegex(problem, r"^rank 1 was last seen [0-9.]+ s after the run began and did not end by exit\(\)")
 
     def test_what_a_dead_recorder_left_cannot_be_read(self):
