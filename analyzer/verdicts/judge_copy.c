@@ -138,12 +138,14 @@ static int compare_frees(const void *left, const void *right)
 struct contents {
     GW_ARRAY(struct content, copies);
     GW_ARRAY(struct content, frees);
-    uint64_t unhashed; /* copies of analysed steps without a hash */
+    GW_ARRAY(struct content, sources); /* where uploads come from: device_ptr is the host's */
+    GW_ARRAY(struct content, unseen);  /* downloads of analysed steps without a hash, likewise */
+    uint64_t unhashed_uploads;         /* in analysed steps */
 };
 
 static int collect_contents(const struct gw_judge *judge, struct contents *contents)
 {
-    size_t copy_room = 0, free_room = 0;
+    size_t copy_room = 0, free_room = 0, source_room = 0, unseen_room = 0;
     for (size_t i = 0; i < judge->facts_count; i++) {
         const struct gw_fact *fact = &judge->facts[i];
         const struct gw_call *call = &judge->model->calls[fact->call];
@@ -160,12 +162,24 @@ static int collect_contents(const struct gw_judge *judge, struct contents *conte
         }
         if (!copy || (copy->direction != GW_COPY_H2D && copy->direction != GW_COPY_D2H))
             continue;
-        if (!copy->hash) {
-            contents->unhashed += fact->step != GW_NONE && copy->size_bytes > SCALAR_BYTES;
-            continue;
-        }
-        item.hash = copy->hash;
         item.size_bytes = copy->size_bytes;
+        item.device_ptr = copy->direction == GW_COPY_H2D ? copy->src : copy->dst;
+        if (copy->direction == GW_COPY_H2D) {
+            if (!GW_ARRAY_RESERVE(contents->sources, contents->sources_count, &source_room))
+                return -ENOMEM;
+            contents->sources[contents->sources_count++] = item;
+        }
+        if (!copy->hash && fact->step != GW_NONE && copy->size_bytes > SCALAR_BYTES) {
+            contents->unhashed_uploads += copy->direction == GW_COPY_H2D;
+            if (copy->direction == GW_COPY_D2H) {
+                if (!GW_ARRAY_RESERVE(contents->unseen, contents->unseen_count, &unseen_room))
+                    return -ENOMEM;
+                contents->unseen[contents->unseen_count++] = item;
+            }
+        }
+        if (!copy->hash)
+            continue;
+        item.hash = copy->hash;
         item.device_ptr = copy->direction == GW_COPY_H2D ? copy->dst : copy->src;
         item.what = copy->direction;
         if (!GW_ARRAY_RESERVE(contents->copies, contents->copies_count, &copy_room))
@@ -176,7 +190,29 @@ static int collect_contents(const struct gw_judge *judge, struct contents *conte
         qsort(contents->copies, contents->copies_count, sizeof *contents->copies, compare_contents);
     if (contents->frees_count)
         qsort(contents->frees, contents->frees_count, sizeof *contents->frees, compare_frees);
+    if (contents->sources_count)
+        qsort(contents->sources, contents->sources_count, sizeof *contents->sources, compare_frees);
     return 0;
+}
+
+/* How many downloads of unknown content an upload of the same size from the same place follows. */
+static uint64_t come_back_unseen(const struct contents *contents)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < contents->unseen_count; i++) {
+        const struct content *download = &contents->unseen[i];
+        size_t low = 0, high = contents->sources_count;
+        while (low < high) {
+            size_t middle = low + (high - low) / 2;
+            if (compare_frees(&contents->sources[middle], download) < 0)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        count += low < contents->sources_count && contents->sources[low].device_ptr == download->device_ptr &&
+                 contents->sources[low].size_bytes == download->size_bytes;
+    }
+    return count;
 }
 
 static bool freed_between(const struct contents *contents, const struct content *first, const struct content *second)
@@ -207,7 +243,7 @@ static void drop_copy(struct gw_judge *judge, struct gw_finding *finding, uint32
         gw_finding_edit(finding, judge, next, GW_EDIT_DROP);
 }
 
-/* The host hashes before an upload; a download's bytes are known only later, so it may carry no hash. */
+/* The host hashes before an upload; a download's bytes are known only later, so one that does not block has no hash. */
 static int judge_contents(struct gw_judge *judge, struct gw_verdict *verdict, bool round_trip)
 {
     struct contents contents = {0};
@@ -230,11 +266,18 @@ static int judge_contents(struct gw_judge *judge, struct gw_verdict *verdict, bo
             drop_copy(judge, &finding, first->fact, false);
         }
     }
-    if (!finding.count && contents.unhashed) {
-        ret = gw_verdict_unknown(verdict,
-                                 "the content of %llu copies in the analysed steps is not known: record with "
-                                 "--hash=sample",
-                                 (unsigned long long)contents.unhashed);
+    uint64_t unknown = round_trip ? contents.unhashed_uploads + come_back_unseen(&contents) : contents.unhashed_uploads;
+    if (!finding.count && unknown) {
+        ret = contents.unhashed_uploads
+                  ? gw_verdict_unknown(verdict,
+                                       "the content of %llu copies in the analysed steps is not known: record with "
+                                       "--hash=sample",
+                                       (unsigned long long)unknown)
+                  : gw_verdict_unknown(verdict,
+                                       "%llu downloads in the analysed steps are uploaded again from where they went; "
+                                       "whether the host changed them is not known, because only copies that block are "
+                                       "hashed: let them block once, and record that",
+                                       (unsigned long long)unknown);
         goto end;
     }
     ret = gw_finding_conclude(&finding, judge, verdict,
@@ -244,6 +287,8 @@ static int judge_contents(struct gw_judge *judge, struct gw_verdict *verdict, bo
 end:
     free(contents.copies);
     free(contents.frees);
+    free(contents.sources);
+    free(contents.unseen);
     gw_finding_release(&finding);
     return ret;
 }

@@ -162,8 +162,17 @@ int gw_judge_small_kernels(struct gw_judge *judge, struct gw_verdict *verdict)
     return ret;
 }
 
+static bool uploads(const struct gw_model *model, const struct gw_step *step)
+{
+    for (uint32_t i = 0; i < step->op_count; i++) {
+        if (model->ops[model->process_ops[step->first_op + i]].kind == GW_OP_H2D)
+            return true;
+    }
+    return false;
+}
+
 /* True when the sleep before this call held back the head of a step: what is enqueued next begins one, or uploads its
- * data before its first kernel. */
+ * data before its first kernel. A step without an upload waits for no data: where in it a sleep lies says nothing. */
 static bool is_step_head(struct gw_judge *judge, const struct gw_fact *fact)
 {
     const struct gw_model *model = judge->model;
@@ -174,7 +183,7 @@ static bool is_step_head(struct gw_judge *judge, const struct gw_fact *fact)
         return false;
     const struct gw_step *step = &model->steps[next->step];
     if (model->calls[next->call].begin_ns == step->begin_ns)
-        return true;
+        return uploads(model, step);
     for (uint32_t i = 0; i < step->op_count && next->cls == GW_CALL_COPY; i++) {
         const struct gw_op *op = &model->ops[model->process_ops[step->first_op + i]];
         if (op->outer_call == next->call)

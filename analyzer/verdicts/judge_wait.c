@@ -188,10 +188,12 @@ int gw_judge_blocking_launches(struct gw_judge *judge, struct gw_verdict *verdic
         struct gw_fact *fact = &judge->facts[i], *next = gw_fact_after(judge, fact);
         if (fact->step == GW_NONE || fact->cls != GW_CALL_LAUNCH)
             continue;
-        if (waited)
+        if (waited) {
             gw_finding_mark(&finding, judge, fact, GW_EDIT_QUICK);
-        else if (next && next->cls == GW_CALL_SYNC)
+        } else if (next && next->cls == GW_CALL_SYNC) {
             gw_finding_mark(&finding, judge, next, GW_EDIT_DROP);
+            next->claimed = true;
+        }
     }
     ret = gw_finding_conclude(&finding, judge, verdict, "%.0f %% of %.1f launches a step %s",
                               waited ? 100 * judge->launch_wait_share : 100 * followed / launches, launches / steps,

@@ -115,7 +115,7 @@ static void release_verdict(struct gw_verdict *verdict)
 }
 
 /* Judged with no other beside them: they claim calls that others then leave alone. */
-static const char *const alone[] = {"host-sync", "recompile"};
+static const char *const alone[] = {"host-sync", "blocking-launches", "recompile"};
 
 /* Judged when all others have been: it asks what they explain. */
 static const char *const last = "hiccup";

@@ -306,6 +306,83 @@ static void a_doubtful_replay_makes_near_savings_unknown(void **state)
     words = gw_judge_doubt_words(&judge);
     assert_non_null(strstr(words, "0.005 ms"));
     free(words);
+/* Waits after every launch are told once, as what they are. */
+static void waits_after_launches_are_no_other_waits(void **state)
+{
+    (void)state;
+    struct outcome outcome = {0};
+    struct gw_script script;
+    gw_script_begin(&script);
+    for (int i = 0; i < WARMUP + STEPS; i++) {
+        gw_script_step(&script, i < WARMUP);
+        for (int k = 0; k < 8; k++) {
+            gw_script_launch(&script, 1, k ? "_Z5layerv" : "_Z5batchv", US(100));
+            gw_script_device_sync(&script);
+            gw_script_think(&script, US(30));
+        }
+        gw_script_end_step(&script, i < WARMUP);
+    }
+    end_run(&script, &outcome);
+    assert_string_equal(outcome.verdicts->list[0].id, "blocking-launches");
+    assert_int_equal(outcome.verdicts->list[0].state, GW_CONFIRMED);
+    expect(&outcome, "device-sync", GW_RULED_OUT, 0);
+    release(&outcome);
+}
+
+/* A thread that sleeps before the first work of a step waits for a batch only where a batch is uploaded. */
+static void only_steps_that_upload_starve(void **state)
+{
+    (void)state;
+    for (int uploads = 0; uploads < 2; uploads++) {
+        const struct gw_copy batch = {.size_bytes = 1 << 20, .direction = GW_COPY_H2D, .src_kind = GW_HOST_PINNED};
+        struct outcome outcome = {0};
+        struct gw_script script;
+        gw_script_begin(&script);
+        for (int i = 0; i < WARMUP + STEPS; i++) {
+            gw_script_step(&script, i < WARMUP);
+            if (uploads)
+                gw_script_copy(&script, 1, batch, US(50));
+            for (int k = 0; k < 4; k++)
+                gw_script_launch(&script, 1, k ? "_Z5layerv" : "_Z5firstv", US(50));
+            gw_script_blocked(&script, US(1000));
+            gw_script_end_step(&script, i < WARMUP);
+        }
+        end_run(&script, &outcome);
+        assert_int_equal(find(&outcome, "input-starved")->state, uploads ? GW_CONFIRMED : GW_RULED_OUT);
+        assert_int_equal(find(&outcome, "host-blocked")->state, uploads ? GW_RULED_OUT : GW_CONFIRMED);
+        release(&outcome);
+    }
+}
+
+/* A download without a hash matters where an upload from the same place follows. */
+static void unseen_downloads_matter_where_they_come_back(void **state)
+{
+    (void)state;
+    for (int back = 0; back < 2; back++) {
+        const struct gw_copy down = {
+            .size_bytes = 1 << 20, .src = 0x1000, .dst = 0x2000, .direction = GW_COPY_D2H, .dst_kind = GW_HOST_PINNED};
+        struct gw_copy up = {.size_bytes = 1 << 20,
+                             .src = back ? 0x2000 : 0x3000,
+                             .dst = 0x4000,
+                             .direction = GW_COPY_H2D,
+                             .src_kind = GW_HOST_PINNED};
+        struct outcome outcome = {0};
+        struct gw_script script;
+        gw_script_begin(&script);
+        for (int i = 0; i < WARMUP + STEPS; i++) {
+            gw_script_step(&script, i < WARMUP);
+            gw_script_launch(&script, 1, "_Z5layerv", US(500));
+            gw_script_copy(&script, 1, down, US(100));
+            gw_script_stream_sync(&script, 1);
+            up.hash = 1000 + (uint64_t)i;
+            gw_script_copy(&script, 1, up, US(100));
+            gw_script_end_step(&script, i < WARMUP);
+        }
+        end_run(&script, &outcome);
+        assert_int_equal(find(&outcome, "round-trip-copy")->state, back ? GW_UNKNOWN : GW_RULED_OUT);
+        assert_int_equal(find(&outcome, "repeated-upload")->state, GW_RULED_OUT);
+        release(&outcome);
+    }
 }
 
 int main(void)
@@ -322,6 +399,9 @@ int main(void)
         cmocka_unit_test(preemption_is_not_sleep),
         cmocka_unit_test(preemption_is_no_hiccup),
         cmocka_unit_test(one_pause_a_step),
+        cmocka_unit_test(waits_after_launches_are_no_other_waits),
+        cmocka_unit_test(only_steps_that_upload_starve),
+        cmocka_unit_test(unseen_downloads_matter_where_they_come_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
