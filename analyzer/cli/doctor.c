@@ -2,6 +2,7 @@
 
 #include "analyzer/cli/cli.h"
 #include "analyzer/cli/verbs.h"
+#include "analyzer/session/leftover.h"
 #include "analyzer/session/program.h"
 #include "analyzer/session/run_dir.h"
 #include "analyzer/session/run_info.h"
@@ -145,6 +146,19 @@ static bool check_shim(const struct gw_paths *paths)
     return gw_doctor_say(GW_FINE, "preload library", "%s", paths->shim);
 }
 
+static void say_left(const struct gw_leftover *leftover, void *context)
+{
+    char size[32];
+    (void)context;
+    gw_format_size(gw_tree_bytes(leftover->buffers), size);
+    if (leftover->readable)
+        gw_doctor_say(GW_NOTE, "left over", "%s of a recording that was killed: gpuwitness report %s takes it", size,
+                      leftover->run);
+    else
+        gw_doctor_say(GW_NOTE, "left over", "%s of a recording whose run is gone, %s: rm -r %s %s", size, leftover->run,
+                      leftover->buffers, leftover->home);
+}
+
 static void check_device(const struct gw_paths *paths)
 {
     void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -252,6 +266,7 @@ int gw_verb_doctor(int argc, char **argv)
         bad = true;
     else
         bad |= check_recording(&paths, &plan);
+    gw_leftovers_remove(say_left, NULL);
     check_limits();
     check_device(&paths);
     check_profiling();

@@ -7,6 +7,7 @@
 #include "analyzer/cli/record_options.h"
 #include "analyzer/cli/verbs.h"
 #include "analyzer/session/job.h"
+#include "analyzer/session/leftover.h"
 #include "analyzer/session/program.h"
 #include "analyzer/session/run_dir.h"
 #include "analyzer/session/run_info.h"
@@ -420,8 +421,10 @@ int gw_verb_record(int argc, char **argv)
     recording.output = recording.options.output != NULL ? recording.options.output : name;
 
     status = check_request(&recording);
-    if (status == 0)
+    if (status == 0) {
+        gw_leftovers_remove(NULL, NULL); /* of recordings that were killed: they may hold the memory this one needs */
         status = plan_buffers(&recording);
+    }
     if (status == 0) {
         status = make_directory(&recording);
         made = status == 0;

@@ -1,5 +1,6 @@
 #include "analyzer/session/session.h"
 
+#include "analyzer/session/leftover.h"
 #include "analyzer/session/messages.h"
 #include "analyzer/session/run_dir.h"
 
@@ -18,35 +19,16 @@
 #define READY_MS 60000
 #define FINISH_MS (10 * 60000) /* as long as the consumer makes progress; the keeper has the finer bounds */
 #define KEEPER_FD 3
-/* Socket names have 108 bytes, and LTTng's are up to 50 below its home. */
-#define HOME_MAX_BYTES 56
 
 struct gw_session {
     const struct gw_paths *paths;
     char run[PATH_MAX], buffers[PATH_MAX];
-    char home[HOME_MAX_BYTES];
+    char home[GW_HOME_MAX_BYTES];
+    int home_held; /* a descriptor, or -1 */
     struct gw_session_mode mode;
     int socket;
     pid_t keeper;
 };
-
-static int make_home(char ret_home[HOME_MAX_BYTES])
-{
-    const char *bases[] = {getenv("XDG_RUNTIME_DIR"), "/tmp", "/var/tmp", "/dev/shm"};
-    int result = -ENOENT;
-    for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]); i++) {
-        char home[HOME_MAX_BYTES];
-        if (bases[i] == NULL || bases[i][0] != '/' ||
-            snprintf(home, sizeof(home), "%s/gw-XXXXXX", bases[i]) >= (int)sizeof(home))
-            continue;
-        if (mkdtemp(home) != NULL) {
-            memcpy(ret_home, home, sizeof(home));
-            return 0;
-        }
-        result = -errno;
-    }
-    return result;
-}
 
 int gw_session_create(const struct gw_paths *paths, const char *run, const struct gw_buffer_plan *plan,
                       const struct gw_session_mode *mode, struct gw_session **ret_session, char *ret_error,
@@ -60,10 +42,13 @@ int gw_session_create(const struct gw_paths *paths, const char *run, const struc
     }
     session->paths = paths;
     session->socket = -1;
+    session->home_held = -1;
     session->mode = *mode;
     session->mode.subbuffer_bytes = plan->subbuffer_bytes;
     snprintf(session->run, sizeof(session->run), "%s", run);
-    result = make_home(session->home);
+    result = gw_home_make(session->home);
+    if (result == 0)
+        session->home_held = gw_home_hold(session->home);
     if (result != 0) {
         snprintf(ret_error, error_size, "no private directory for the LTTng sockets could be made in /tmp: %s",
                  strerror(-result));
@@ -77,6 +62,7 @@ int gw_session_create(const struct gw_paths *paths, const char *run, const struc
         snprintf(ret_error, error_size, "no trace buffers could be made in %s: %s", plan->path, strerror(-result));
         goto fail;
     }
+    gw_home_note(session->home, session->run, session->buffers);
     *ret_session = session;
     return 0;
 fail:
@@ -237,6 +223,8 @@ void gw_session_destroy(struct gw_session *session)
         return;
     if (session->socket >= 0)
         close(session->socket);
+    if (session->home_held >= 0)
+        close(session->home_held);
     if (session->keeper > 0) {
         while (waitpid(session->keeper, NULL, 0) < 0 && errno == EINTR)
             ;

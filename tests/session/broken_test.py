@@ -138,6 +138,43 @@ class Killed(Recorded):
         self.assertEqual({path.name for path in self.run_dir.iterdir()},
                          {"run.json", "trace", "functions.txt", "session.log"})
 
+    def test_what_is_left_is_removed(self):
+        """By the next recording, when nothing is in it that is not in the run; until then doctor tells of it."""
+        def record_another():
+            another = self.base / f"another-{len(list(self.base.iterdir()))}"
+            done = subprocess.run([GPUWITNESS, "record", "-q", "-o", another, "--", "true"], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+        alive = self.start_ticker(1000)
+        alive_home = self.clear_home_later(self.keeper_of(alive))
+        alive_run, self.run_dir = self.run_dir, self.base / "killed"
+        home = self.kill_everything(self.start_ticker(1000))
+        buffers = pathlib.Path(self.info()["buffers"]["path"])
+        record_another()
+        self.assertTrue(home.exists() and buffers.exists())
+        doctor = subprocess.run([GPUWITNESS, "doctor"], capture_output=True, text=True)
+        self.assertIn(f"of a recording that was killed: gpuwitness report {self.run_dir} takes it", doctor.stdout)
+        subprocess.run([RECOVER_RUN, self.run_dir], capture_output=True, check=True)
+        self.assertEqual(self.events(), 1000)
+        record_another()
+        self.assertFalse(home.exists() or buffers.exists())
+
+        self.run_dir = self.base / "killed-too"
+        home = self.kill_everything(self.start_ticker(1000))
+        buffers = pathlib.Path(self.info()["buffers"]["path"])
+        self.addCleanup(shutil.rmtree, buffers, ignore_errors=True)
+        self.run_dir.rename(self.base / "renamed")
+        record_another()
+        self.assertTrue(buffers.exists())
+        doctor = subprocess.run([GPUWITNESS, "doctor"], capture_output=True, text=True)
+        self.assertIn(f"whose run is gone, {self.run_dir}: rm -r {buffers} {home}", doctor.stdout)
+
+        self.assertTrue(pathlib.Path(alive_home).exists())
+        self.run_dir = alive_run
+        alive.terminate()
+        alive.communicate(timeout=PATIENCE_S)
+        self.assertGreaterEqual(self.events(), 1000)
+
     def test_report_reads_a_killed_run(self):
         """The calls of a program that was killed together with everything that recorded it."""
         example = pathlib.Path(GPUWITNESS).parent.parent / "examples" / "train_loop"

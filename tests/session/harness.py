@@ -107,17 +107,19 @@ class Recorded(unittest.TestCase):
         environment = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
         (home,) = [entry[11:].decode() for entry in environment if entry.startswith(b"LTTNG_HOME=")]
         self.addCleanup(shutil.rmtree, home, ignore_errors=True)
+        return home
 
     def kill_everything(self, process):
         """The recorder, its daemons and the program, as when a machine's memory runs out."""
         below = descendants(process.pid)
         keeper = self.keeper_of(process)
-        self.clear_home_later(keeper)
+        home = self.clear_home_later(keeper)
         for pid in [keeper, process.pid, *below]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         process.wait(PATIENCE_S)
         wait_until(lambda: not any(pid in processes() for pid in below), "all are gone")
+        return pathlib.Path(home)
 
     def info(self, run=None):
         return json.loads(((run or self.run_dir) / "run.json").read_text())

@@ -16,6 +16,7 @@
 #include "analyzer/session/keeper/daemons.h"
 #include "analyzer/session/keeper/steps.h"
 #include "analyzer/session/keeper/tracing.h"
+#include "analyzer/session/leftover.h"
 #include "analyzer/session/messages.h"
 #include "analyzer/session/recover.h"
 #include "analyzer/session/run_dir.h"
@@ -221,6 +222,7 @@ int main(int argc, char **argv)
     if (lock >= 0)
         flock(lock, LOCK_SH);
 
+    gw_home_hold(recording.home);
     gw_run_dir_reserve(recording.run);
     int result = begin(&recording, error, sizeof(error));
     message = result == 0 ? json_pack("{s:b}", "ready", 1) : json_pack("{s:s}", "error", error);
