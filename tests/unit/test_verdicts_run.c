@@ -306,6 +306,8 @@ static void a_doubtful_replay_makes_near_savings_unknown(void **state)
     words = gw_judge_doubt_words(&judge);
     assert_non_null(strstr(words, "0.005 ms"));
     free(words);
+}
+
 /* Waits after every launch are told once, as what they are. */
 static void waits_after_launches_are_no_other_waits(void **state)
 {
