@@ -59,18 +59,21 @@ static void print_losses(const struct gw_report_sheet *sheet)
 {
     const struct gw_model *model = sheet->report->model;
     uint64_t lost = 0;
-    size_t ranges = 0;
+    size_t ranges = 0, damaged = 0; /* a buffer that overran counted what it could not keep */
     for (size_t i = 0; i < model->losses_count; i++) {
         lost += model->losses[i].count;
-        ranges += model->losses[i].reason == GW_LOSS_DISCARDED;
+        ranges += model->losses[i].reason == GW_LOSS_DISCARDED && model->losses[i].count;
+        damaged += model->losses[i].reason == GW_LOSS_DISCARDED && !model->losses[i].count;
     }
     lost = lost > model->run.discarded_events ? lost : model->run.discarded_events;
-    if (!lost && !ranges)
+    if (!lost && !damaged)
         gw_page_item(&sheet->page, "lost", FACT, "nothing");
-    else if (!lost)
-        gw_page_item(&sheet->page, "lost", FACT, "the events of %zu range%s of time: a part of the trace is damaged",
-                     ranges, gw_plural(ranges));
-    else
+    if (damaged)
+        gw_page_item(
+            &sheet->page, "lost", FACT,
+            "the events of %zu range%s of time: a part of the trace is damaged; copy it again, or record again",
+            damaged, gw_plural(damaged));
+    if (lost)
         gw_page_item(&sheet->page, "lost", FACT, "%llu event%s in %zu range%s; record with a larger --buffer-size",
                      (unsigned long long)lost, gw_plural(lost), ranges, gw_plural(ranges));
     print_left_out(sheet, GW_LOSS_OUTSIDE,

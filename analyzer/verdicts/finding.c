@@ -286,10 +286,7 @@ static int conclude_ruled_out(const struct gw_judge *judge, struct gw_verdict *v
                               const char *sign, const char *how)
 {
     if (judge->lost)
-        return gw_verdict_unknown(verdict,
-                                  "%s; events were lost within the analysed steps: record again with larger "
-                                  "buffers (record --buffer-size)",
-                                  sign);
+        return gw_verdict_unknown(verdict, "%s; %s", sign, judge->loss_advice);
     if (judge->unknown_ns > judge->threshold_ns && verdict->per_step > 0)
         return gw_verdict_unknown(verdict,
                                   "%s, but the GPU's state is unknown for %.3f ms of a step (operations without times)",

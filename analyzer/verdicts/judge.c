@@ -256,14 +256,34 @@ static int index_gaps(struct gw_judge *judge)
     return 0;
 }
 
+/* Whether the loss reaches into an analysed step. */
+static bool reaches_steps(const struct gw_model *model, const struct gw_loss *loss)
+{
+    for (uint32_t p = 0; p < model->processes_count; p++) {
+        for (size_t s = gw_step_after(model, p, loss->begin_ns);
+             s < model->steps_count && model->steps[s].process == p && model->steps[s].begin_ns <= loss->end_ns; s++) {
+            if (!model->steps[s].warmup)
+                return true;
+        }
+    }
+    return false;
+}
+
 static void find_losses(struct gw_judge *judge)
 {
     const struct gw_model *model = judge->model;
-    for (size_t i = 0; i < model->losses_count; i++) {
-        for (size_t s = 0; s < model->steps_count && !judge->lost; s++)
-            judge->lost = !model->steps[s].warmup && model->losses[i].begin_ns < model->steps[s].end_ns &&
-                          model->losses[i].end_ns >= model->steps[s].begin_ns;
+    bool overrun = false;
+    for (size_t i = 0; i < model->losses_count && !overrun; i++) {
+        const struct gw_loss *loss = &model->losses[i];
+        if (!reaches_steps(model, loss))
+            continue;
+        judge->lost = true;
+        /* A buffer that overran counted what it could not keep. */
+        overrun = loss->count > 0 || loss->reason != GW_LOSS_DISCARDED;
     }
+    judge->loss_advice = overrun ? "events were lost within the analysed steps: record again with larger buffers "
+                                   "(record --buffer-size)"
+                                 : "the trace is damaged within the analysed steps: copy it again, or record again";
 }
 
 static void find_blocking_launches(struct gw_judge *judge)

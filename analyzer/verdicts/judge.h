@@ -48,6 +48,7 @@ struct gw_judge {
     double unknown_ns;                                 /* of idle_unknown */
     bool gpu_timed;                                    /* some operation has times */
     bool lost;                                         /* events were lost within the analysed steps */
+    const char *loss_advice;                           /* then: what happened, and what to do */
     double launch_wait_share;                          /* of launches that returned after their kernel */
     struct gw_replay *replay;                          /* NULL: none, or it is too far from the measured steps */
     double replay_mean_ns;                             /* of the unchanged replay, without noise */

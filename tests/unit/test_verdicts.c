@@ -417,9 +417,9 @@ static void without_gpu_timing_nothing_is_claimed(void **state)
     release(&outcome);
 }
 
-static void losses_forbid_ruling_out(void **state)
+/* What is advised when `lost` events are missing in the last step; 0: it is not known how many. */
+static void advises(uint64_t lost, const char *advice)
 {
-    (void)state;
     struct outcome outcome = {0};
     struct gw_script script;
     gw_script_begin(&script);
@@ -428,11 +428,19 @@ static void losses_forbid_ruling_out(void **state)
         healthy_step(&script, i, false);
         gw_script_end_step(&script, i == 0);
     }
-    gw_fixture_loss(script.fixture, script.now_ns - US(100), script.now_ns - US(50), 17);
+    gw_fixture_loss(script.fixture, script.now_ns - US(100), script.now_ns - US(50), lost);
     outcome.model = gw_script_end(&script);
     analyse(&outcome);
     assert_int_equal(find(&outcome, "alloc-churn")->state, GW_UNKNOWN);
+    assert_non_null(strstr(find(&outcome, "alloc-churn")->why, advice));
     release(&outcome);
+}
+
+static void losses_forbid_ruling_out(void **state)
+{
+    (void)state;
+    advises(17, "record again with larger buffers");
+    advises(0, "damaged");
 }
 
 static void no_steps_means_unknown(void **state)
