@@ -209,8 +209,6 @@ int gw_comm_ready(const struct gw_judge *judge, struct gw_verdict *verdict, unsi
                                            "--gpu-timing=events)");
     if (!comm->kernels_count)
         return gw_verdict_rule_out(verdict, 0, "no communication in the analysed steps");
-    if (judge->lost)
-        return gw_verdict_unknown(verdict, "%s", judge->loss_advice);
     if (needs & (GW_COMM_NEEDS_SIZES | GW_COMM_NEEDS_RANKS) && comm->unsized)
         return gw_verdict_unknown(verdict,
                                   "what %zu of %zu communication kernels carry out was not recorded; exposed "

@@ -285,8 +285,6 @@ static int replayed_saving(const struct gw_finding *finding, const struct gw_jud
 static int conclude_ruled_out(const struct gw_judge *judge, struct gw_verdict *verdict, double bound_ns,
                               const char *sign, const char *how)
 {
-    if (judge->lost)
-        return gw_verdict_unknown(verdict, "%s; %s", sign, judge->loss_advice);
     if (judge->unknown_ns > judge->threshold_ns && verdict->per_step > 0)
         return gw_verdict_unknown(verdict,
                                   "%s, but the GPU's state is unknown for %.3f ms of a step (operations without times)",

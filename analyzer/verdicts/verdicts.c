@@ -84,6 +84,11 @@ static int judge_suspect(struct gw_judge *judge, const struct suspect *suspect, 
         verdict->bound_ms = 0;
         return gw_verdict_unknown(verdict, "%s", why);
     }
+    /* What would have shown the fault may be among what was lost. */
+    if (ret == 0 && verdict->state == GW_RULED_OUT && judge->lost) {
+        verdict->bound_ms = 0;
+        return gw_verdict_unknown(verdict, "%s; %s", verdict->why, judge->loss_advice);
+    }
     if (ret == 0 && verdict->state == GW_CONFIRMED && !verdict->fix && !(verdict->fix = strdup(suspect->fix)))
         ret = -ENOMEM;
     if (ret == 0 && verdict->state == GW_CONFIRMED)
