@@ -119,6 +119,9 @@ static void run_in_processes(struct job *jobs, int count)
 
 void run_ranks(struct scenario *scenario, enum rank_place place, int count, size_t bytes, void (*body)(struct rank *))
 {
+    const char *asked_count = getenv("SCENARIO_RANKS"), *asked_place = getenv("SCENARIO_PLACE");
+    count = asked_count ? atoi(asked_count) : count;
+    place = asked_place ? (strcmp(asked_place, "threads") == 0 ? RANKS_IN_THREADS : RANKS_IN_PROCESSES) : place;
     struct job jobs[RANKS_MAX];
     struct meeting *meeting = mmap(NULL, sizeof(*meeting), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (meeting == MAP_FAILED || sem_init(&meeting->has_id, place == RANKS_IN_PROCESSES, 0) != 0)

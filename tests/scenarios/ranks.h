@@ -1,6 +1,7 @@
 /*
  * Scenarios of several ranks that communicate by NCCL, as processes or as threads of one process; each rank has the
- * device of its number.
+ * device of its number. SCENARIO_RANKS and SCENARIO_PLACE (threads, processes) in the environment replace what the
+ * scenario asks for.
  */
 #ifndef GW_TESTS_SCENARIOS_RANKS_H
 #define GW_TESTS_SCENARIOS_RANKS_H

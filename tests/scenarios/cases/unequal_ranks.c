@@ -8,7 +8,7 @@
 
 static void train(struct rank *rank)
 {
-    const uint64_t share = !rank->faulty ? 5 : rank->number == 2 ? 8 : 4;
+    const uint64_t share = !rank->faulty ? 5 : rank->number == rank->count / 2 ? 8 : 4;
     for (int step = 0; step < 30; step++) {
         rank_step(rank);
         launch_many(KERNEL_FORWARD, rank->trainer.stream, 8, share * 25 * US);
