@@ -1,11 +1,15 @@
-// launches: makes launches as fast as it can and prints nanoseconds a call. Run by `calls` in several surroundings.
+// launches: makes launches, or what BENCH_CALL names (quick, blocking), as fast as it can and prints nanoseconds a
+// call. Run by `calls` in several surroundings.
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 int cuInit(unsigned flags);
+int cuCtxGetDevice(int *device);
+int cuCtxSynchronize(void);
 int cuLaunchKernel(uint64_t function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                    unsigned shared, uint64_t stream, void **parameters, void **extra);
 
@@ -17,11 +21,32 @@ static double now_ns(void)
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
+static int launch(unsigned number)
+{
+    return cuLaunchKernel(4096 + number, 1, 1, 1, 256, 1, 1, 0, 0x1000, NULL, NULL);
+}
+
+static int quick(unsigned number)
+{
+    int device;
+
+    (void)number;
+    return cuCtxGetDevice(&device);
+}
+
+static int blocking(unsigned number)
+{
+    (void)number;
+    return cuCtxSynchronize();
+}
+
 int main(void)
 {
-    // A round of long launches is no longer than one of short ones, so that some round is not interrupted.
+    const char *name = getenv("BENCH_CALL");
+    int (*const call)(unsigned number) = !name ? launch : strcmp(name, "quick") == 0 ? quick : blocking;
+    // Rounds are short, so that some are not interrupted.
     const bool are_long = getenv("BENCH_LAUNCH_NS") != NULL;
-    const unsigned rounds = are_long ? 2000 : 20, calls = are_long ? 200 : 20000;
+    const unsigned rounds = are_long ? 2000 : 200, calls = are_long ? 200 : 2000;
     double best = 1e9;
 
     if (cuInit(0) != 0)
@@ -30,7 +55,7 @@ int main(void)
         double begin = now_ns();
 
         for (unsigned i = 0; i < calls; i++)
-            if (cuLaunchKernel(4096 + i, 1, 1, 1, 256, 1, 1, 0, 0x1000, NULL, NULL) != 0)
+            if (call(i) != 0)
                 return 1;
         double each = (now_ns() - begin) / calls;
 

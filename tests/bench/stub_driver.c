@@ -24,6 +24,7 @@ STUB(cuCtxPopCurrent_v2, (handle * context), *context = 16)
 STUB(cuCtxGetDevice, (int *device), *device = 0)
 STUB(cuDeviceGetAttribute, (int *value, int attribute, int device), *value = attribute + device)
 STUB(cuStreamGetCtx, (handle stream, handle *context), *context = 16 + 0 * stream)
+STUB(cuCtxSynchronize, (void), )
 static uint64_t launch_ns;
 
 __attribute__((constructor)) static void read_settings(void)
