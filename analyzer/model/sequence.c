@@ -10,6 +10,9 @@
 static uint64_t op_identity(const struct gw_op *op)
 {
     uint64_t what = op->name == GW_NONE ? 0 : op->name + 1u;
+    if (op->graph_node != GW_NONE) {
+        return (uint64_t)GW_OP_GRAPH << 40 | what; /* the first of its nodes tells graphs apart */
+    }
     if (op->kind != GW_OP_KERNEL && op->kind != GW_OP_COMM) {
         /* sizes drift with the shapes: the power of two will do */
         what = op->size_bytes ? 64u - (uint64_t)__builtin_clzll(op->size_bytes) : 0;
@@ -19,6 +22,9 @@ static uint64_t op_identity(const struct gw_op *op)
 
 static uint8_t op_traits(const struct gw_op *op)
 {
+    if (op->graph_node != GW_NONE) {
+        return GW_TRAIT_KERNEL | GW_TRAIT_REPLAY;
+    }
     switch ((enum gw_op_kind)op->kind) {
     case GW_OP_KERNEL:
     case GW_OP_COMM:
@@ -133,6 +139,17 @@ static uint32_t host_call(const struct gw_op *op)
     return op->outer_call != GW_NONE ? op->outer_call : op->call;
 }
 
+/* Whether a node belongs to the graph replay that the event is: no step begins within one. */
+static bool goes_on(const struct gw_model *model, const uint32_t *ops, const struct gw_op *node,
+                    const struct gw_sequence_event *event)
+{
+    if (node->graph_node == GW_NONE || host_call(node) == GW_NONE || event->op == GW_NONE) {
+        return false;
+    }
+    const struct gw_op *first = &model->ops[ops[event->op]];
+    return first->graph_node != GW_NONE && host_call(first) == host_call(node);
+}
+
 /* When each operation was enqueued. One whose call is not known was so before it started and before the next one was:
  * times never go back. NULL when there is no memory. */
 static uint64_t *enqueue_times(const struct gw_model *model, const uint32_t *ops, uint32_t count)
@@ -186,7 +203,7 @@ int gw_sequence_create(const struct gw_model *model, uint32_t process, struct gw
     }
     uint64_t left_ns = UINT64_MAX; /* when the host last left CUDA */
     for (uint32_t i = 0; i <= op_count && !status; i++) {
-        struct gw_sequence_event next = {.begin_ns = UINT64_MAX, .op = i};
+        struct gw_sequence_event next = {.begin_ns = UINT64_MAX, .op = i, .last_op = i};
         const struct gw_op *op = i < op_count ? &model->ops[ops[i]] : NULL;
         if (op) {
             next.begin_ns = enqueued_ns[i];
@@ -207,12 +224,17 @@ int gw_sequence_create(const struct gw_model *model, uint32_t process, struct gw
                                                 .end_ns = wait->end_ns,
                                                 .silence_ns = silence_ns,
                                                 .op = GW_NONE,
+                                                .last_op = GW_NONE,
                                                 .traits = GW_TRAIT_SYNC};
             uint64_t identity = (uint64_t)1 << 60 | wait->function;
             status = number_of(&tokens, identity, 0, &event->token);
             status = status ? status : number_of(&lanes, identity, 0, &event->lane);
         }
         if (op && !status && is_of_lane(model, op, sequence.lane)) {
+            if (sequence.count && goes_on(model, ops, op, &sequence.events[sequence.count - 1])) {
+                sequence.events[sequence.count - 1].last_op = i;
+                continue;
+            }
             next.silence_ns = next.begin_ns > left_ns ? next.begin_ns - left_ns : 0;
             if (host_call(op) == GW_NONE && (left_ns == UINT64_MAX || next.end_ns > left_ns)) {
                 left_ns = next.end_ns;

@@ -20,7 +20,7 @@ struct gw_sequence_event {
     uint64_t silence_ns;       /* outside CUDA since the call before it, whichever that is */
     uint32_t token;            /* kind, kernel name, size class: what similarity compares */
     uint32_t lane;             /* the token together with its stream */
-    uint32_t op;               /* place in the process's operations, GW_NONE for a wait */
+    uint32_t op, last_op;      /* place in the process's operations, GW_NONE for a wait; the nodes of a graph are one */
     uint16_t device;           /* of an operation */
     uint8_t traits;
 };

@@ -27,10 +27,12 @@ static uint64_t open_end_ns(const struct gw_model *model, const struct gw_sequen
     uint64_t end_ns = 0;
     for (size_t e = range->first; e < after; e++) {
         const struct gw_sequence_event *event = &sequence->events[e];
-        const struct gw_op *op = event->op == GW_NONE ? NULL : &model->ops[ops[event->op]];
         end_ns = event->end_ns > end_ns ? event->end_ns : end_ns;
-        if (op && op->end_ns != GW_TIME_UNKNOWN && op->end_ns > end_ns) {
-            end_ns = op->end_ns;
+        for (uint32_t o = event->op; o != GW_NONE && o <= event->last_op; o++) {
+            const struct gw_op *op = &model->ops[ops[o]];
+            if (op->end_ns != GW_TIME_UNKNOWN && op->end_ns > end_ns) {
+                end_ns = op->end_ns;
+            }
         }
     }
     bool is_last = after == sequence->count;
@@ -138,7 +140,7 @@ static int store_steps(struct gw_model *model, const struct gw_sequence *sequenc
         uint32_t first = sequence->events[range->first].op, end = first;
         for (size_t e = range->first; e < after; e++) {
             if (sequence->events[e].op != GW_NONE) {
-                end = sequence->events[e].op + 1; /* with what other lanes enqueued meanwhile */
+                end = sequence->events[e].last_op + 1; /* with what other lanes enqueued meanwhile */
             }
         }
         steps[i] = (struct gw_step){
@@ -251,15 +253,20 @@ static int match_names(const struct gw_model *model, const char *regex, uint8_t 
     return status;
 }
 
-/* Events that are kernels with a matching name. Returns how many `firsts` there are. */
+/* Events that are kernels with a matching name, or graph replays with such a kernel. Returns how many `firsts` there
+ * are. */
 static size_t firsts_by_kernel(const struct gw_model *model, const struct gw_sequence *sequence, const uint8_t *matches,
                                uint32_t every, struct gw_step_range *firsts)
 {
     const uint32_t *ops = model->process_ops + model->processes[sequence->process].op_first;
     size_t count = 0, seen = 0;
     for (size_t e = 0; e < sequence->count; e++) {
-        uint32_t name = sequence->events[e].op == GW_NONE ? GW_NONE : model->ops[ops[sequence->events[e].op]].name;
-        if (name != GW_NONE && matches[name] & MATCHES_KERNEL && seen++ % every == 0) {
+        bool found = false;
+        for (uint32_t o = sequence->events[e].op; o != GW_NONE && o <= sequence->events[e].last_op && !found; o++) {
+            uint32_t name = model->ops[ops[o]].name;
+            found = name != GW_NONE && matches[name] & MATCHES_KERNEL;
+        }
+        if (found && seen++ % every == 0) {
             firsts[count++] = (struct gw_step_range){.first = e};
         }
     }

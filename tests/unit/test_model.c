@@ -1,4 +1,6 @@
 /* The model builder, fed with records made in memory. */
+#include "analyzer/model/steps.h"
+#include "tests/unit/model_fixture.h"
 #include "tests/unit/trace_records.h"
 
 static void test_nested_launch(void **state)
@@ -378,6 +380,38 @@ static void test_steps_by_name(void **state)
     end_trace(&trace);
 }
 
+/* A step is one graph launch, in which the same two kernels alternate: it is not their period. */
+static void test_steps_of_graph_launches(void **state)
+{
+    (void)state;
+    enum { LAUNCHES = 30, NODES = 12 };
+    struct gw_fixture *fixture = gw_fixture_create();
+    uint32_t thread = gw_fixture_thread(fixture, 1), device = gw_fixture_device(fixture, 0);
+    uint32_t stream = gw_fixture_stream(fixture, device, 1, 0);
+    uint64_t device_ns = 110000;
+    for (uint64_t i = 0; i < 4; i++) { /* warm-up without the graph */
+        uint32_t call = gw_fixture_call(fixture, thread, "cudaLaunchKernel", i * 20000, i * 20000 + 5000, 1);
+        uint32_t op = gw_fixture_op(fixture, call, stream, GW_OP_KERNEL, i * 20000 + 10000, i * 20000 + 15000);
+        gw_fixture_op_name(fixture, op, i % 2 ? "_Z4evenv" : "_Z3oddv");
+    }
+    for (uint64_t i = 0; i < LAUNCHES; i++) {
+        uint64_t begin_ns = 100000 + i * 20000;
+        uint32_t call = gw_fixture_call(fixture, thread, "cudaGraphLaunch", begin_ns, begin_ns + 5000, 1);
+        for (uint32_t n = 0; n < NODES; n++, device_ns += 50000) {
+            uint32_t op = gw_fixture_op(fixture, call, stream, GW_OP_KERNEL, device_ns, device_ns + 50000);
+            gw_fixture_op_name(fixture, op, n % 2 ? "_Z4evenv" : "_Z3oddv");
+            gw_fixture_model(fixture)->ops[op].graph_node = n;
+        }
+    }
+    struct gw_model *model = gw_fixture_finish(fixture);
+    model->processes[0].op_count = (uint32_t)model->ops_count;
+    assert_int_equal(gw_steps_by_sequence(model), 0);
+    assert_in_range(model->steps_count, LAUNCHES - 1, LAUNCHES);
+    for (size_t s = 0; s < model->steps_count; s++)
+        assert_int_equal(model->steps[s].op_count, NODES);
+    gw_model_destroy(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -399,6 +433,7 @@ int main(void)
         cmocka_unit_test(test_nothing_recorded),
         cmocka_unit_test(test_steps_from_records),
         cmocka_unit_test(test_steps_by_name),
+        cmocka_unit_test(test_steps_of_graph_launches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
