@@ -7,6 +7,7 @@
 #define SAMPLES 16u
 #define LIKE_TYPICAL 0.75 /* similarity to the typical unit of a step, … */
 #define LIKE_BEFORE 0.75  /* … or to the step before it: shapes drift */
+#define SAME_KINDS 0.9    /* … or of the kinds of operations it has: sequences of any length run the same ones */
 #define LIKE_CUT 0.75     /* of a unit that is cut at the typical length */
 #define CONTAINED 0.95    /* share of the typical unit that a longer one contains: a step with something inside it */
 #define CONTAINED_MAX 4.0 /* times the typical length */
@@ -26,6 +27,40 @@ static double unit_similarity(struct applying *self, size_t a, size_t b)
 {
     return gw_similarity(self->sequence, self->counts, self->positions[a], self->positions[a + 1], self->positions[b],
                          self->positions[b + 1]);
+}
+
+/* How many kinds of operations the unit has that are not in `counts`, and, in *ret_known, that are. */
+static size_t count_kinds(struct applying *self, size_t unit, size_t *ret_known)
+{
+    const struct gw_sequence_event *events = self->sequence->events;
+    size_t unknown = 0, known = 0;
+    for (size_t e = self->positions[unit]; e < self->positions[unit + 1]; e++) {
+        uint32_t *count = &self->counts[events[e].token];
+        known += *count == 1;
+        unknown += *count == 0;
+        *count |= 2u;
+    }
+    for (size_t e = self->positions[unit]; e < self->positions[unit + 1]; e++) {
+        self->counts[events[e].token] &= 1u;
+    }
+    *ret_known = known;
+    return unknown;
+}
+
+/* The share of kinds that a unit has in common with the typical one, as gw_similarity has it of operations. */
+static double kinds_similarity(struct applying *self, size_t unit)
+{
+    const struct gw_sequence_event *events = self->sequence->events;
+    size_t from = self->positions[self->typical], to = self->positions[self->typical + 1], kinds = 0, shared = 0;
+    for (size_t e = from; e < to; e++) {
+        kinds += self->counts[events[e].token] == 0;
+        self->counts[events[e].token] = 1;
+    }
+    size_t others = count_kinds(self, unit, &shared);
+    for (size_t e = from; e < to; e++) {
+        self->counts[events[e].token] = 0;
+    }
+    return 2.0 * (double)shared / (double)(kinds + shared + others);
 }
 
 /* End of a unit without the waits that it ends with: the program waits in other ways when it is done. */
@@ -144,7 +179,8 @@ static void take_unit(struct applying *self, size_t unit)
     if (is_last) {
         end = end_of_last(self, unit);
     }
-    if (similarity >= (is_last ? LIKE_CUT : LIKE_TYPICAL) || like_before || contains) {
+    if (similarity >= (is_last ? LIKE_CUT : LIKE_TYPICAL) || like_before || contains ||
+        kinds_similarity(self, unit) >= SAME_KINDS) {
         self->ranges[self->range_count++] =
             (struct gw_step_range){.first = first, .count = end - first, .open = is_last};
     }
