@@ -23,13 +23,19 @@ struct gw_stream_graph {
     struct gw_error error;
 };
 
-/* The library's own words name its internals and no remedy, so they are dropped. */
-static int cannot_open(struct gw_error *error, const char *path)
+/* Drops what the library says of an error: its words name its internals and no remedy. It aborts when it is called
+ * while there is one, and leaves one at times although it goes on, as with an index that is damaged. */
+static void drop_error(void)
 {
     const bt_error *cause = bt_current_thread_take_error();
     if (cause) {
         bt_error_release(cause);
     }
+}
+
+static int cannot_open(struct gw_error *error, const char *path)
+{
+    drop_error();
     return gw_error_set(error, -EBADMSG, "%s: the trace cannot be opened, its metadata is damaged; record again", path);
 }
 
@@ -106,6 +112,7 @@ int gw_stream_graph_list(const char *trace_path, struct gw_stream_identity **ret
     *ret_streams = streams;
     *ret_count = count;
 end:
+    drop_error();
     bt_graph_put_ref(graph);
     return status;
 }
@@ -146,12 +153,7 @@ bool gw_stream_graph_spans(const char *trace_path, uint64_t length_ns)
     spans = begin && last &&
             (uint64_t)bt_value_integer_signed_get(last) - (uint64_t)bt_value_integer_signed_get(begin) == length_ns;
 end:
-    if (!spans) {
-        const bt_error *cause = bt_current_thread_take_error();
-        if (cause) {
-            bt_error_release(cause);
-        }
-    }
+    drop_error();
     bt_value_put_ref(traces);
     bt_query_executor_put_ref(executor);
     bt_plugin_put_ref(plugin);
@@ -346,6 +348,7 @@ int gw_stream_graph_create(const char *trace_path, uint64_t port, bool continues
     *ret_graph = self;
     self = NULL;
 end:
+    drop_error();
     gw_stream_graph_destroy(self);
     return status;
 }
@@ -367,6 +370,7 @@ int gw_stream_graph_run(struct gw_stream_graph *graph, uint64_t *ret_skipped_eve
     do {
         run = bt_graph_run(graph->graph);
     } while (run == BT_GRAPH_RUN_STATUS_AGAIN);
+    drop_error();
     if (graph->status) {
         *error = graph->error;
         return error->text[0] ? graph->status
@@ -375,14 +379,9 @@ int gw_stream_graph_run(struct gw_stream_graph *graph, uint64_t *ret_skipped_eve
                                                                      : "no memory for the events of the trace");
     }
     if (run == BT_GRAPH_RUN_STATUS_MEMORY_ERROR) {
-        bt_error_release(bt_current_thread_take_error());
         return gw_error_set(error, -ENOMEM, "no memory for the events of the trace");
     }
     if (run != BT_GRAPH_RUN_STATUS_OK) {
-        const bt_error *cause = bt_current_thread_take_error();
-        if (cause) {
-            bt_error_release(cause);
-        }
         int status = gw_record_stream_add_loss(graph->stream, graph->last_ns, UINT64_MAX, 0);
         if (status) {
             return gw_error_set(error, status, "no memory for the events of the trace");

@@ -132,10 +132,10 @@ char *gw_describe_call(const struct gw_judge *judge, uint32_t index)
 {
     const struct gw_model *model = judge->model;
     const struct gw_call *call = &model->calls[index];
-    struct gw_fact fact = {.call = index, .detail = GW_NONE};
+    struct gw_fact fact = {.call = index, .argument = GW_NONE};
     for (size_t i = index; i < model->calls_count && model->calls[i].begin_ns <= call->end_ns; i++) {
         if (model->calls[i].thread == call->thread && model->calls[i].detail_kind != GW_DETAIL_NONE) {
-            fact.detail = (uint32_t)i;
+            fact.argument = model->calls[i].detail;
             fact.detail_kind = model->calls[i].detail_kind;
             break;
         }

@@ -31,8 +31,8 @@ static void look_inside(const struct gw_model *model, uint32_t place, struct gw_
         const struct gw_call *call = &model->calls[index];
         if (i != place && (call->depth <= 1 || call->begin_ns > outer->end_ns))
             break;
-        if (fact->detail == GW_NONE && call->detail_kind != GW_DETAIL_NONE && call->detail != GW_NONE) {
-            fact->detail = index;
+        if (fact->argument == GW_NONE && call->detail_kind != GW_DETAIL_NONE && call->detail != GW_NONE) {
+            fact->argument = call->detail;
             fact->detail_kind = call->detail_kind;
         }
         if (i != place && call->depth == 2 && gw_call_class(call->function) == GW_CALL_COMPILE)
@@ -44,7 +44,7 @@ static void look_inside(const struct gw_model *model, uint32_t place, struct gw_
 /* Nothing a judge could ask about, apart from its times. */
 static bool is_plain(const struct gw_fact *fact)
 {
-    return fact->step == GW_NONE && fact->cls == GW_CALL_OTHER && fact->detail == GW_NONE && !fact->compile_ns &&
+    return fact->step == GW_NONE && fact->cls == GW_CALL_OTHER && fact->argument == GW_NONE && !fact->compile_ns &&
            fact->enqueues_nothing;
 }
 
@@ -55,7 +55,7 @@ static struct gw_fact fact_of(const struct gw_judge *judge, uint32_t index, size
     const struct gw_call *call = &model->calls[index];
     const struct gw_thread *thread = &model->threads[call->thread];
     uint32_t process = thread->process;
-    struct gw_fact fact = {.call = index, .thread = call->thread, .step = GW_NONE, .detail = GW_NONE};
+    struct gw_fact fact = {.call = index, .thread = call->thread, .step = GW_NONE, .argument = GW_NONE};
     fact.cls = (uint8_t)gw_call_class(call->function);
     const struct gw_op_range range = gw_call_ops_of(&judge->call_ops, index);
     fact.enqueues_nothing = range.first == range.end;
@@ -117,25 +117,19 @@ static int make_facts(struct gw_judge *judge)
     return 0;
 }
 
-/* The place of the fact's arguments among the model's copies, memories, orders … */
-static uint32_t argument_of(const struct gw_judge *judge, const struct gw_fact *fact)
-{
-    return judge->model->calls[fact->detail].detail;
-}
-
 const struct gw_copy *gw_fact_copy(const struct gw_judge *judge, const struct gw_fact *fact)
 {
-    return fact->detail_kind == GW_DETAIL_COPY ? &judge->model->copies[argument_of(judge, fact)] : NULL;
+    return fact->detail_kind == GW_DETAIL_COPY ? &judge->model->copies[fact->argument] : NULL;
 }
 
 const struct gw_memory *gw_fact_memory(const struct gw_judge *judge, const struct gw_fact *fact)
 {
-    return fact->detail_kind == GW_DETAIL_MEMORY ? &judge->model->memories[argument_of(judge, fact)] : NULL;
+    return fact->detail_kind == GW_DETAIL_MEMORY ? &judge->model->memories[fact->argument] : NULL;
 }
 
 const struct gw_order *gw_fact_order(const struct gw_judge *judge, const struct gw_fact *fact)
 {
-    return fact->detail_kind == GW_DETAIL_ORDER ? &judge->model->orders[argument_of(judge, fact)] : NULL;
+    return fact->detail_kind == GW_DETAIL_ORDER ? &judge->model->orders[fact->argument] : NULL;
 }
 
 const struct gw_fact *gw_fact_before(const struct gw_judge *judge, const struct gw_fact *fact)

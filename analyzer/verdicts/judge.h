@@ -21,11 +21,11 @@
  * last are kept. */
 struct gw_fact {
     uint32_t call, thread;
-    uint32_t step;         /* the analysed step it begins in, GW_NONE for none */
-    uint32_t detail;       /* the call that holds its typed arguments: itself or one nested in it; GW_NONE */
-    uint32_t compile_ns;   /* in loads nested in it, saturating */
-    uint8_t cls;           /* enum gw_call_class */
-    uint8_t detail_kind;   /* enum gw_detail_kind, of detail */
+    uint32_t step;       /* the analysed step it begins in, GW_NONE for none */
+    uint32_t argument;   /* its typed arguments, or those of a call nested in it: their place in their array; GW_NONE */
+    uint32_t compile_ns; /* in loads nested in it, saturating */
+    uint8_t cls;         /* enum gw_call_class */
+    uint8_t detail_kind; /* enum gw_detail_kind: which array */
     bool enqueues_nothing; /* so that its operations need not be looked for */
     bool claimed;          /* explained by host-sync, so not counted again as device-sync or tiny-copies */
     bool compiling;        /* recompile explains the pause before it: not counted again as the host's work or sleep */
