@@ -180,19 +180,33 @@ static int add_order(struct builder *b, struct gw_replay_node *node, const struc
     return 0;
 }
 
+/* Place of a call among those of its thread, which are in the order of the model's. */
+static uint32_t place_in_thread(const struct gw_model *model, const struct gw_thread *thread, uint32_t call)
+{
+    const uint32_t *calls = model->thread_calls + thread->call_first;
+    uint32_t low = 0, high = thread->call_count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (calls[middle] < call)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* The typed arguments of a call and of those nested in it: calls that begin before it ends, on its thread. */
 static int collect_details(struct builder *b, struct gw_replay_node *node, struct details *found)
 {
     const struct gw_model *model = b->model;
     const struct gw_call *outer = &model->calls[node->call];
+    const struct gw_thread *thread = &model->threads[node->thread];
     int ret = 0;
-    for (size_t i = node->call; i < model->calls_count && model->calls[i].begin_ns <= outer->end_ns && ret == 0; i++) {
-        const struct gw_call *call = &model->calls[i];
-        if (i != node->call && (call->thread != node->thread || call->depth <= 1)) {
-            if (call->thread == node->thread)
-                break;
-            continue;
-        }
+    for (uint32_t at = place_in_thread(model, thread, node->call); at < thread->call_count && ret == 0; at++) {
+        const uint32_t index = model->thread_calls[thread->call_first + at];
+        const struct gw_call *call = &model->calls[index];
+        if (call->begin_ns > outer->end_ns || (index != node->call && call->depth <= 1))
+            break;
         if (call->detail == GW_NONE || call->flags & GW_CALL_CAPTURED)
             continue;
         if (call->detail_kind == GW_DETAIL_COPY)
