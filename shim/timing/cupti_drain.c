@@ -182,15 +182,25 @@ static void say_what_is_missing(void)
     char detail[160];
     unsigned out = gw_cupti_buffers_out();
 
-    say_untimed(entered - lost - failed - counts.first, letting_go
-                                                            ? "CUPTI gave no record of them before it was let go"
-                                                            : "CUPTI gave no record of them before the process ended");
+    // What was dropped or not kept were the records of operations that have none, or further ones of a graph's launch.
+    uint64_t unrecorded = entered - lost - failed - counts.first;
+    uint64_t dropped_operations = dropped < unrecorded ? dropped : unrecorded;
+    uint64_t unread = counts.unread < unrecorded - dropped_operations ? counts.unread : unrecorded - dropped_operations;
+
+    say_untimed(unrecorded - dropped_operations - unread,
+                letting_go ? "CUPTI gave no record of them before it was let go"
+                           : "CUPTI gave no record of them before the process ended");
     say_untimed(lost, "more operations in flight than are kept for CUPTI");
     say_untimed(counts.untimed,
                 letting_go ? "CUPTI had no times for them when it was let go: they were still running"
                            : "CUPTI had no times for them: still running at the end, or no room on the device");
-    say_untimed(counts.unread, "there was no memory for their records");
-    say_untimed(dropped, "CUPTI had no buffer for their records and dropped them");
+    say_untimed(unread, "there was no memory for their records");
+    say_untimed(dropped_operations, "CUPTI had no buffer for their records and dropped them");
+    if (dropped > dropped_operations) {
+        snprintf(detail, sizeof(detail), "CUPTI had no buffer for %llu records of graph nodes and dropped them",
+                 (unsigned long long)(dropped - dropped_operations));
+        gw_coverage(GW_COVERAGE_DISABLED, "part of cupti", detail);
+    }
     say_untimed(__atomic_load_n(&missed, __ATOMIC_RELAXED), "they were enqueued while CUPTI was let go");
     // Those of calls whose entry gave way are told above.
     if (counts.first > 0 && counts.foreign > lost) {

@@ -50,7 +50,9 @@ static void put(union record *record, bool is_complete)
         hand_over();
     if (!buffer.bytes) {
         buffer.size = buffer.used = buffer.records = buffer.records_max = 0;
-        request_buffer(&buffer.bytes, &buffer.size, &buffer.records_max);
+        // `fail cuptiBufferRequest NTH 1`: the tool has none to give.
+        if (!profiler_fault("cuptiBufferRequest"))
+            request_buffer(&buffer.bytes, &buffer.size, &buffer.records_max);
         if (buffer.bytes && buffer.size < size)
             hand_over();
     }
