@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GW_SINK_VERSION 9u
+#define GW_SINK_VERSION 10u
 #define GW_WORDS_MAX 40u // the longest list of words a wrapper hands over
 
 // How a program reached an API; bit api * 3 + route of gw_notes.routes.
@@ -45,7 +45,8 @@ struct gw_clock {
     uint64_t ns, ticks;           // the last pair of readings of the clock and the cycle counter
     uint64_t limit_ticks;         // how long it may be gone on from
     uint64_t rate;                // ns a tick << 32; 0: not known yet
-    uint64_t rate_ns, rate_ticks; // the pair from which the rate will be taken
+    uint64_t rate_ns, rate_ticks; // the pair from which the rate will be taken, …
+    uint64_t rate_took_ticks;     // … and how far its readings lay apart
 };
 
 // State of one thread. Lies in the shim's static thread-local storage, zeroed at thread start; its contents are the

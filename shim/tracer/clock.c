@@ -29,6 +29,19 @@ void gw_clock_init(void)
             counted || (strncmp(name, counters[i], strlen(counters[i])) == 0 && name[strlen(counters[i])] == '\n');
 }
 
+// Takes the rate from this pair and an older one, and this one for the next, unless the thread lost its CPU in one.
+static void find_rate(struct gw_clock *clock, uint64_t apart_ns, uint64_t took_ticks)
+{
+    uint64_t elapsed_ticks = clock->ticks - clock->rate_ticks;
+    uint64_t most_ticks = elapsed_ticks / (apart_ns / PAIR_LONGEST_NS);
+    bool is_good = took_ticks <= most_ticks, was_good = clock->rate_took_ticks <= most_ticks;
+
+    if (is_good && was_good)
+        clock->rate = (apart_ns << 32) / elapsed_ticks;
+    if (is_good || !was_good)
+        clock->rate_ns = 0;
+}
+
 uint64_t gw_clock_pair(struct gw_clock *clock, uint64_t ticks)
 {
     uint64_t now_ns = gw_now_ns(), apart_ns = now_ns - clock->rate_ns;
@@ -40,11 +53,14 @@ uint64_t gw_clock_pair(struct gw_clock *clock, uint64_t ticks)
 
     clock->ns = now_ns;
     clock->ticks = ticks + took_ticks / 2;
-    if (!clock->rate_ns || apart_ns >= RATE_NS) {
-        if (clock->rate_ns && apart_ns <= RATE_LONGEST_NS)
-            clock->rate = (apart_ns << 32) / (clock->ticks - clock->rate_ticks);
+    if (clock->rate_ns && apart_ns > RATE_LONGEST_NS)
+        clock->rate_ns = 0;
+    else if (clock->rate_ns && apart_ns >= RATE_NS)
+        find_rate(clock, apart_ns, took_ticks);
+    if (!clock->rate_ns) {
         clock->rate_ns = now_ns;
         clock->rate_ticks = clock->ticks;
+        clock->rate_took_ticks = took_ticks;
     }
     clock->limit_ticks = 0;
     if (clock->rate && took_ticks <= ((uint64_t)PAIR_LONGEST_NS << 32) / clock->rate)
