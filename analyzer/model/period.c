@@ -15,6 +15,7 @@
 #define PREFER_WHOLE_END 0.5 /* see gw_mark.preference */
 #define ORDERED 0.3          /* share of a loop's order below which units are alike by chance: see gw_order_share */
 #define REMAINDER_SHARE 0.7  /* of the units: this many must have the extra operations for them to count */
+#define MISSED_SHARE 0.05    /* of the best mark's units: see is_as_good */
 #define FIRST_UNITS 2.0 /* of a run, may lack what a mark needs: an optimizer sets itself up after its first step */
 #define FIRST_SHARE 0.1 /* of the score, at most, that a mark may lose by them */
 
@@ -342,6 +343,27 @@ static bool ends_whole(const struct gw_sequence *sequence, const struct judged *
     return gw_similarity(sequence, counts, at[0], before_end, at[1], end) >= WHOLE;
 }
 
+/* Whether a mark of the same period can stand for the best one. It may score lower only by missing units at the begin
+ * of the run, and may not miss others of the usual length that are like the one before them: the uploads of a loader
+ * that runs ahead follow each other now and then, and none comes for the next step. (A unit unlike the one before is an
+ * evaluation.) */
+static bool is_as_good(const struct gw_sequence *sequence, const struct judged *judged, const struct judged *best,
+                       uint32_t *counts)
+{
+    size_t at_begin = judged->count ? first_at(best, judged->positions[0]) : 0, missed = 0;
+    double least = 0.95 * best->score;
+    if (judged->count + at_begin >= best->count) {
+        least -= fmin(FIRST_SHARE, FIRST_UNITS * best->period / (double)sequence->count);
+    }
+    for (size_t i = at_begin + 1; i + 1 < best->count; i++) {
+        const size_t *at = best->positions + i;
+        missed += parts_within(judged, at[0], at[1]) == 0 &&
+                  (double)(at[1] - at[0]) * GW_UNIT_UNUSUAL >= best->period &&
+                  gw_similarity(sequence, counts, at[-1], at[0], at[0], at[1]) >= ALIKE;
+    }
+    return judged->score >= least && (double)missed <= MISSED_SHARE * (double)best->count;
+}
+
 static int choose(const struct gw_sequence *sequence, struct judged *judged, size_t count, bool to_the_end,
                   uint32_t *counts, size_t *ret_chosen)
 {
@@ -381,14 +403,10 @@ static int choose(const struct gw_sequence *sequence, struct judged *judged, siz
     }
     /* Marks of one period differ in where the unit begins. */
     size_t top = chosen;
-    double top_preference = -1, least = 0;
-    if (chosen < count) {
-        least = 0.95 * judged[chosen].score -
-                fmin(FIRST_SHARE, FIRST_UNITS * judged[chosen].period / (double)sequence->count);
-    }
+    double top_preference = -1;
     for (size_t i = 0; i < count && chosen < count; i++) {
         if (fabs(judged[i].period - judged[chosen].period) > SAME_PERIOD * judged[chosen].period ||
-            judged[i].score < least) {
+            !is_as_good(sequence, &judged[i], &judged[chosen], counts)) {
             continue;
         }
         bool whole = to_the_end && ends_whole(sequence, &judged[i], counts);

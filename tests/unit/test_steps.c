@@ -213,6 +213,25 @@ static void test_second_thread_uploads_anywhere(void **state)
     expect_truth(play, 0.8);
 }
 
+/* A loader's thread now and then uploads the next batch before the step's kernels are enqueued: two batches follow each
+ * other, then none comes. */
+static void test_loader_runs_ahead(void **state)
+{
+    (void)state;
+    struct play *play = begin_play();
+    for (uint32_t i = 0; i < 30; i++) {
+        bool ahead = i % 8 == 3, was_ahead = i % 8 == 4;
+        repeat_text(play, "HH", was_ahead ? 0 : ahead ? 2 : 1);
+        play_text(play, "bccdef");
+    }
+    struct found found;
+    find(play, &found);
+    assert_true(found.found);
+    assert_in_range(found.count, 29, 31);
+    free(found.ranges);
+    end_play(play);
+}
+
 static void test_long_run_beyond_the_window(void **state)
 {
     (void)state;
@@ -294,6 +313,7 @@ int main(void)
         cmocka_unit_test(test_two_streams_in_turn),
         cmocka_unit_test(test_shapes_drift),
         cmocka_unit_test(test_second_thread_uploads_anywhere),
+        cmocka_unit_test(test_loader_runs_ahead),
         cmocka_unit_test(test_long_run_beyond_the_window),
         cmocka_unit_test(test_one_kernel_over_and_over),
         cmocka_unit_test(test_nothing_repeats),
