@@ -258,11 +258,22 @@ static int store_evidence(const struct gw_finding *finding, const struct gw_judg
     return 0;
 }
 
+static double stepping_processes(const struct gw_model *model)
+{
+    double count = 0;
+    for (size_t s = 0; s < model->steps_count; s++)
+        count += s == 0 || model->steps[s].process != model->steps[s - 1].process;
+    return fmax(count, 1);
+}
+
 /* The most the marked calls can cost a step: their time on the host and the devices, and never more than the devices
- * were idle or only copied. */
+ * were idle, waited for other ranks or only copied. What one rank does all others may wait for, so that its time counts
+ * in the steps of each. */
 static double bound_of(const struct gw_finding *finding, const struct gw_judge *judge)
 {
-    double steps = fmax(judge->steps, 1), open_ns = judge->idle_ns;
+    double steps = fmax(judge->steps, 1), open_ns = judge->idle_ns + judge->class_ns[GW_CLASS_COMM_WAIT];
+    if (judge->class_ns[GW_CLASS_COMM_WAIT] > 0)
+        steps = fmax(judge->steps / stepping_processes(judge->model), 1);
     for (int c = GW_CLASS_COPY_H2D; c <= GW_CLASS_COPY_P2P; c++)
         open_ns += judge->class_ns[c];
     double bound = fmin((finding->host_ns + finding->op_ns) / steps, open_ns + finding->op_ns / steps);

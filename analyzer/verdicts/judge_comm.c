@@ -12,6 +12,8 @@
 #define TINY_LEAST 8u
 /* Rate taken for the bytes of small collectives where the run has no large ones. */
 #define TINY_ASSUMED_GBPS 10.0
+/* Part of the steps that may have no reduction, or another one, where one a step is the rule. */
+#define ONCE_SLACK 0.05
 /* Kinds of collectives of a step that are told apart. */
 #define GROUPS_MAX 64u
 
@@ -211,6 +213,23 @@ static double room_ns(const struct gw_judge *judge)
     return fmax(judge->class_ns[GW_CLASS_COMPUTE] - hidden, 0);
 }
 
+/* Whether one reduction a step and device carries all that is communicated there and no verdict above explains. */
+static bool reduces_once(const struct gw_judge *judge)
+{
+    const struct gw_comm *comm = judge->comm;
+    double cells = 0, reductions = 0;
+    for (size_t i = 0; i < judge->budget->cells_count; i++)
+        cells += !judge->model->steps[judge->budget->cells[i].step].warmup && !judge->budget->cells[i].unused;
+    for (size_t i = 0; i < comm->kernels_count; i++) {
+        if (comm->op_step[comm->kernels[i].op] == GW_NONE)
+            continue;
+        if (comm->kernels[i].claimed || !gw_comm_is_reduction(judge->model, &comm->kernels[i]))
+            return false;
+        reductions++;
+    }
+    return reductions > 0 && fabs(reductions - cells) <= ONCE_SLACK * cells;
+}
+
 int gw_judge_comm_exposed(struct gw_judge *judge, struct gw_verdict *verdict)
 {
     struct gw_comm_plan plan = {0};
@@ -226,6 +245,16 @@ int gw_judge_comm_exposed(struct gw_judge *judge, struct gw_verdict *verdict)
     if ((ret = mark_trains(&plan, judge, train)) < 0)
         goto end;
     plan.cap_ns = fmin(room_ns(judge), judge->comm->exposed_ns);
+    const double moves_ns = judge->class_ns[GW_CLASS_COMM_TRANSFER] + judge->class_ns[GW_CLASS_COMM_EXPOSED];
+    if (!plan.marked_count && moves_ns >= 2 * judge->threshold_ns && reduces_once(judge)) {
+        verdict->per_step = 1;
+        ret = gw_verdict_unknown(verdict,
+                                 "one reduction a step moves all data, for %.3f ms in which nothing computes; whether "
+                                 "parts of it are ready earlier is not seen: if these are gradients, reducing them in "
+                                 "pieces as they come saves up to %.3f ms of a step",
+                                 moves_ns / 1e6, fmin(plan.cap_ns, moves_ns) / 1e6);
+        goto end;
+    }
     ret = gw_comm_plan_conclude(&plan, judge, verdict,
                                 "only communication runs for %.3f ms of a step; %.1f collectives a step follow others "
                                 "with no compute between, and could have begun during the compute before",

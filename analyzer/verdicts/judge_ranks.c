@@ -373,6 +373,18 @@ int gw_judge_straggler(struct gw_judge *judge, struct gw_verdict *verdict)
         "%s; the last rank arrives %.3f ms a step after the median one, and does more of this than "
         "the others: %s, %.3f ms a step",
         who, lost_ns / 1e6, gw_class_words(more), more_ns / 1e6);
+    /* Ranks wait all the same where what makes one late has no counterpart on the others: a read or a pause of its own.
+     */
+    if (ret == 0 && verdict->state == GW_RULED_OUT && judge->class_ns[GW_CLASS_COMM_WAIT] >= 2 * judge->threshold_ns) {
+        free(verdict->why);
+        verdict->why = NULL;
+        ret = gw_verdict_unknown(
+            verdict,
+            "%s; the last rank arrives %.3f ms a step after the median one, which balanced "
+            "operations would not change: look for calls and pauses that it alone has (%s, %.3f ms a "
+            "step more than the others)",
+            who, lost_ns / 1e6, gw_class_words(more), more_ns / 1e6);
+    }
 end:
     gw_comm_plan_release(&plan);
     free(late.by_device);
