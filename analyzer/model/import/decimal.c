@@ -32,8 +32,38 @@ static bool read_exponent(const char *text, size_t length, int *exponent)
     return true;
 }
 
+/* Most numbers: a word of digits, no sign, no exponent, no more decimals than asked for. False for any other, and for
+ * what is none. */
+static bool read_plain(const char *text, size_t length, int decimals, int64_t *ret_value)
+{
+    uint64_t value = 0;
+    size_t at = 0;
+    if (length == 0 || length > (size_t)WORD_DIGITS || (unsigned)decimals > WORD_DIGITS - length) {
+        return false;
+    }
+    for (; at < length && is_digit(text[at]); at++) {
+        value = value * 10 + (unsigned)(text[at] - '0');
+    }
+    if (at && at + 1 < length && text[at] == '.') {
+        for (at++; at < length && is_digit(text[at]) && decimals; at++, decimals--) {
+            value = value * 10 + (unsigned)(text[at] - '0');
+        }
+    }
+    if (at != length) {
+        return false;
+    }
+    for (; decimals; decimals--) {
+        value *= 10;
+    }
+    *ret_value = (int64_t)value;
+    return true;
+}
+
 bool gw_decimal_read(const char *text, size_t length, int decimals, int64_t *ret_value)
 {
+    if (read_plain(text, length, decimals, ret_value)) {
+        return true;
+    }
     size_t at = 0;
     bool negative = false, has_digits = false, in_fraction = false;
     uint64_t first = 0, word = 0; /* the first word's digits, once it is full; the digits of the word being read */

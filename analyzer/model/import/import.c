@@ -102,7 +102,7 @@ int gw_model_import(const char *path, struct gw_model **ret_model, struct gw_err
         status = gw_error_set(error, status ? status : -ENOMEM, "%s: cannot be opened: %s", path, strerror(-status));
         goto end;
     }
-    gzbuffer(file, PIECE_BYTES);
+    gzbuffer(file, PIECE_BYTES / 4); /* pieces of twice that are read into where they are wanted, without a copy */
     int got = gzread(file, piece, sizeof(sqlite_magic));
     if (got == (int)sizeof(sqlite_magic) && memcmp(piece, sqlite_magic, sizeof(sqlite_magic)) == 0) {
         status = gw_nsys_read(path, &model, error);
