@@ -395,8 +395,10 @@ end:
 
 /* ---- pipelines ---- */
 
-/* Time of a device in which it only waits for a partner's message, in the analysed steps. */
-static int message_wait(const struct gw_judge *judge, const uint64_t *arrived_ns, uint32_t device, double *ret_ns)
+/* Time of a device in which it only waits for a partner's message, in the analysed steps, and how many of these have
+ * work of it: the thread of a device may be some steps ahead of the one that begins the process's steps. */
+static int message_wait(const struct gw_judge *judge, const uint64_t *arrived_ns, uint32_t device, double *ret_ns,
+                        double *ret_steps)
 {
     const struct gw_comm *comm = judge->comm;
     const struct gw_model *model = judge->model;
@@ -404,13 +406,16 @@ static int message_wait(const struct gw_judge *judge, const uint64_t *arrived_ns
     struct gw_segments segments = {0};
     uint32_t *ops = calloc(room + 1, sizeof *ops);
     uint64_t begin = UINT64_MAX, end = 0;
-    double wait = 0;
+    double wait = 0, steps = 0;
+    uint32_t step = GW_NONE;
     int ret = ops ? 0 : -ENOMEM;
     for (uint32_t i = comm->device_first[device]; ops && i < comm->device_first[device + 1]; i++) {
         uint32_t op = comm->device_ops[i], place = comm->op_kernel[op];
         if (comm->op_step[op] == GW_NONE || (place != GW_NONE && !comm->kernels[place].is_message))
             continue;
         ops[count++] = op;
+        steps += comm->op_step[op] != step;
+        step = comm->op_step[op];
         begin = model->ops[op].start_ns < begin ? model->ops[op].start_ns : begin;
         end = model->ops[op].end_ns > end ? model->ops[op].end_ns : end;
     }
@@ -423,17 +428,8 @@ static int message_wait(const struct gw_judge *judge, const uint64_t *arrived_ns
     free(segments.list);
     free(ops);
     *ret_ns = wait;
+    *ret_steps = fmax(steps, 1);
     return ret;
-}
-
-/* Analysed steps of the device's process. */
-static double steps_of(const struct gw_judge *judge, uint32_t device)
-{
-    double steps = 0;
-    for (size_t s = 0; s < judge->model->steps_count; s++)
-        steps +=
-            judge->model->steps[s].process == judge->model->devices[device].process && !judge->model->steps[s].warmup;
-    return steps;
 }
 
 /* The wait of the device that waits least, which more micro-batches would shorten: what others wait beyond it comes
@@ -444,12 +440,12 @@ static int find_bubble(const struct gw_judge *judge, const uint64_t *arrived_ns,
     const struct gw_comm *comm = judge->comm;
     double least = -1;
     for (uint32_t d = 0; d < judge->model->devices_count; d++) {
-        double messages = 0, wait = 0, steps = fmax(steps_of(judge, d), 1);
+        double messages = 0, wait = 0, steps = 1;
         for (uint32_t i = comm->device_kernels[d]; i < comm->device_kernels[d + 1]; i++)
             messages += comm->kernels[i].is_message ? comm->kernels[i].count : 0;
         if (messages == 0)
             continue;
-        int ret = message_wait(judge, arrived_ns, d, &wait);
+        int ret = message_wait(judge, arrived_ns, d, &wait, &steps);
         if (ret < 0)
             return ret;
         if (least >= 0 && wait / steps >= least)
