@@ -276,6 +276,8 @@ static double bound_of(const struct gw_finding *finding, const struct gw_judge *
         steps = fmax(judge->steps / stepping_processes(judge->model), 1);
     for (int c = GW_CLASS_COPY_H2D; c <= GW_CLASS_COPY_P2P; c++)
         open_ns += judge->class_ns[c];
+    if (finding->overlaps)
+        return judge->mean_ns;
     double bound = fmin((finding->host_ns + finding->op_ns) / steps, open_ns + finding->op_ns / steps);
     return finding->cap_ns >= 0 ? fmin(bound, finding->cap_ns) : bound;
 }

@@ -99,6 +99,7 @@ struct gw_finding {
     double cap_ns;         /* no more than this per step, whatever the replay says; negative: no cap */
     double owed_ns;        /* over the run: what the repair does instead takes so long where it saves anything */
     uint64_t count;        /* occurrences */
+    bool overlaps;         /* the repair lets kernels run beside each other: not only idle time and copies end */
     bool waits;            /* the marked calls wait for the device: long ones do not explain a slow step */
     uint32_t calls[GW_EVIDENCE_MAX];
     uint64_t evidence_t_ns[GW_EVIDENCE_MAX], evidence_ns[GW_EVIDENCE_MAX];

@@ -4,6 +4,7 @@
 #include "analyzer/verdicts/judge.h"
 
 #define LARGE_BYTES 65536u
+#define ROOM_SHARE 0.9
 
 /* True when the device of this stream also has another stream with work: the legacy stream's joins matter then. */
 static bool has_company(const struct gw_model *model, uint32_t stream)
@@ -14,6 +15,37 @@ static bool has_company(const struct gw_model *model, uint32_t stream)
             return true;
     }
     return false;
+}
+
+/* Whether kernels of several streams that the legacy one joins could run at once: nearly all their time is that of
+ * kernels of no more blocks than half the multiprocessors. What one stream and the legacy one do may depend on the
+ * join. */
+static bool leave_room(const struct gw_judge *judge)
+{
+    const struct gw_model *model = judge->model;
+    double small_ns = 0, all_ns = 0;
+    uint32_t joined = GW_NONE;
+    bool several = false;
+    for (size_t i = 0; i < judge->facts_count; i++) {
+        const struct gw_fact *fact = &judge->facts[i];
+        const struct gw_op *op = gw_fact_op(judge, fact);
+        if (fact->step == GW_NONE || !op || op->kind != GW_OP_KERNEL ||
+            model->streams[op->stream].flags & GW_STREAM_NON_BLOCKING)
+            continue;
+        all_ns += (double)(op->end_ns - op->start_ns);
+        if (!(model->streams[op->stream].flags & GW_STREAM_LEGACY)) {
+            several |= joined != GW_NONE && joined != op->stream;
+            joined = op->stream;
+        }
+        const struct gw_call *call = &model->calls[op->call];
+        if (call->detail_kind != GW_DETAIL_LAUNCH || call->detail == GW_NONE)
+            continue;
+        const uint32_t *grid = model->launches[call->detail].grid;
+        uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
+        if (2 * blocks <= model->devices[model->streams[op->stream].device].multiprocessors)
+            small_ns += (double)(op->end_ns - op->start_ns);
+    }
+    return several && small_ns >= ROOM_SHARE * all_ns;
 }
 
 int gw_judge_stream_serialised(struct gw_judge *judge, struct gw_verdict *verdict)
@@ -41,7 +73,8 @@ int gw_judge_stream_serialised(struct gw_judge *judge, struct gw_verdict *verdic
             gw_finding_mark(&finding, judge, fact, GW_EDIT_NO_ORDER);
         }
     }
-    finding.cap_ns = judge->idle_ns + judge->class_ns[GW_CLASS_COPY_H2D];
+    finding.overlaps = joins > 0 && leave_room(judge);
+    finding.cap_ns = finding.overlaps ? -1 : judge->idle_ns + judge->class_ns[GW_CLASS_COPY_H2D];
     ret = gw_finding_conclude(
         &finding, judge, verdict,
         "%.1f large uploads a step queue behind other work of their stream and %.1f operations use "
