@@ -1,6 +1,7 @@
 #include "analyzer/verdicts/comm.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "analyzer/verdicts/array.h"
@@ -11,6 +12,8 @@
 #define LONG_TRANSFER 4.0
 /* The shortest transfer is no latency where none is short: NCCL's is some 10 us within a machine. */
 #define LATENCY_MOST_NS 20000.0
+/* Devices with less than this share of the steps in common do not do the same work. */
+#define LEAST_COVERED 0.5
 
 /* The analysed step of the process that the time lies in, or GW_NONE. */
 static uint32_t analysed_step_at(const struct gw_model *model, uint32_t process, uint64_t t_ns)
@@ -109,6 +112,47 @@ double gw_comm_expected_ns(const struct gw_comm *comm, const struct gw_comm_kern
     return comm->latency_ns + kernel->bus_bytes / gbps;
 }
 
+/* First and last analysed step that has work of the device; false: none has. */
+static bool worked_steps(const struct gw_comm *comm, uint32_t device, uint32_t *ret_first, uint32_t *ret_last)
+{
+    bool any = false;
+    for (uint32_t i = comm->device_first[device]; i < comm->device_first[device + 1]; i++) {
+        const uint32_t step = comm->op_step[comm->device_ops[i]];
+        if (step == GW_NONE)
+            continue;
+        *ret_first = !any || step < *ret_first ? step : *ret_first;
+        *ret_last = !any || step > *ret_last ? step : *ret_last;
+        any = true;
+    }
+    return any;
+}
+
+/* Threads of a process are some steps ahead of the one that begins its steps, or behind: of the first analysed steps or
+ * the last some devices have no work, and what takes all of them is not wholly in the graph. Steps of a process follow
+ * each other in the model. */
+static double covered_share(const struct gw_comm *comm, const struct gw_judge *judge)
+{
+    const struct gw_model *model = judge->model;
+    double covered = 0, all = 0;
+    for (uint32_t from = 0, to; from < model->steps_count; from = to) {
+        const uint32_t process = model->steps[from].process;
+        uint32_t first = 0, last = GW_NONE, own_first = 0, own_last = 0;
+        for (to = from; to < model->steps_count && model->steps[to].process == process;)
+            to++;
+        for (uint32_t d = judge->first_device[process]; d != GW_NONE; d = judge->next_device[d]) {
+            if (!worked_steps(comm, d, &own_first, &own_last))
+                continue;
+            first = own_first > first ? own_first : first;
+            last = own_last < last ? own_last : last;
+        }
+        for (uint32_t s = from; s < to; s++) {
+            all += !model->steps[s].warmup;
+            covered += !model->steps[s].warmup && s >= first && s <= last;
+        }
+    }
+    return all > 0 ? fmax(covered / all, LEAST_COVERED) : 1;
+}
+
 static void measure(struct gw_comm *comm, const struct gw_judge *judge)
 {
     for (size_t i = 0; i < comm->kernels_count; i++) {
@@ -129,6 +173,7 @@ static void measure(struct gw_comm *comm, const struct gw_judge *judge)
         double gbps = kernel->bus_bytes / (transfer_ns - comm->latency_ns);
         comm->gbps = gbps > comm->gbps ? gbps : comm->gbps;
     }
+    comm->covered = covered_share(comm, judge);
     comm->exposed_ns = judge->class_ns[GW_CLASS_COMM_EXPOSED] + judge->class_ns[GW_CLASS_COMM_WAIT] +
                        judge->class_ns[GW_CLASS_COMM_TRANSFER];
 }

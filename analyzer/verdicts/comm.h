@@ -28,6 +28,7 @@ struct gw_comm {
     size_t unsized, unmatched; /* kernels whose collectives were not recorded; whose ranks are not all in the run */
     double latency_ns;         /* shortest transfer of all, at most 20 us; 0 without any */
     double gbps;               /* highest bus bandwidth of transfers that last four latencies; 0 without any */
+    double covered;            /* share of the analysed steps in which all devices of their process have work */
     double exposed_ns;         /* only communication: mean per step, mean over devices */
 };
 

@@ -143,7 +143,8 @@ static int replay(struct gw_comm_plan *plan, const struct gw_judge *judge, doubl
     int ret = gw_replay_run(judge->replay, &plan->repair, &mean, NULL);
     if (ret < 0)
         return ret;
-    *ret_saving_ns = judge->replay_mean_ns - fmax(mean, plan->least_ns);
+    /* A mean over the steps that the repair can change as a whole. */
+    *ret_saving_ns = (judge->replay_mean_ns - fmax(mean, plan->least_ns)) / judge->comm->covered;
     if (plan->cap_ns >= 0)
         *ret_saving_ns = fmin(*ret_saving_ns, plan->cap_ns);
     return 0;
