@@ -184,9 +184,19 @@ static void sum_up(struct gw_memory_data *data)
     }
 }
 
+/* Calls that are alike share their arguments, so there are more of them than of these. */
+static size_t count_calls(const struct gw_model *model)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < model->calls_count; i++)
+        count += model->calls[i].detail_kind == GW_DETAIL_MEMORY;
+    return count;
+}
+
 int gw_memory_data_create(const struct gw_model *model, struct gw_memory_data *data)
 {
-    struct request *requests = calloc(model->memories_count + 1, sizeof(*requests));
+    struct request *requests = calloc(count_calls(model) + 1, sizeof(*requests));
     uint64_t *inside_until_ns = calloc(model->threads_count + 1, sizeof(*inside_until_ns));
     size_t count;
     int error = -ENOMEM;

@@ -74,6 +74,45 @@ static void memory_survives_what_was_not_seen(void **state)
     plot_fixture_destroy(&fixture);
 }
 
+/* As the reader keeps them. */
+static size_t share_arguments(struct gw_model *model)
+{
+    size_t kept = 0, calls = 0;
+    for (size_t i = 0; i < model->calls_count; i++) {
+        struct gw_call *call = &model->calls[i];
+        if (call->detail_kind != GW_DETAIL_MEMORY)
+            continue;
+        const struct gw_memory memory = model->memories[call->detail];
+        size_t at = 0;
+        while (at < kept && (model->memories[at].ptr != memory.ptr || model->memories[at].kind != memory.kind ||
+                             model->memories[at].size_bytes != memory.size_bytes))
+            at++;
+        model->memories[at] = memory;
+        kept += at == kept;
+        call->detail = (uint32_t)at;
+        calls++;
+    }
+    model->memories_count = kept;
+    return calls;
+}
+
+static void memory_of_calls_that_share_their_arguments(void **state)
+{
+    struct plot_fixture fixture;
+    struct gw_memory_data alone, shared;
+    (void)state;
+
+    plot_fixture_memory(&fixture);
+    assert_int_equal(gw_memory_data_create(fixture.model, &alone), 0);
+    assert_true(share_arguments(fixture.model) > 2 * fixture.model->memories_count);
+    assert_int_equal(gw_memory_data_create(fixture.model, &shared), 0);
+    assert_int_equal(shared.changes_count, alone.changes_count);
+    assert_memory_equal(shared.sums, alone.sums, sizeof(alone.sums));
+    gw_memory_data_clear(&alone);
+    gw_memory_data_clear(&shared);
+    plot_fixture_destroy(&fixture);
+}
+
 static void exchanges_have_their_rates(void **state)
 {
     struct plot_fixture fixture;
@@ -281,10 +320,15 @@ static void axes_have_round_ticks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_is_live_until_released), cmocka_unit_test(memory_survives_what_was_not_seen),
-        cmocka_unit_test(exchanges_have_their_rates),    cmocka_unit_test(groups_are_one_exchange),
-        cmocka_unit_test(shares_agree_with_the_budget),  cmocka_unit_test(the_late_rank_is_found),
-        cmocka_unit_test(programs_are_not_mixed),        cmocka_unit_test(axes_have_round_ticks),
+        cmocka_unit_test(memory_is_live_until_released),
+        cmocka_unit_test(memory_survives_what_was_not_seen),
+        cmocka_unit_test(memory_of_calls_that_share_their_arguments),
+        cmocka_unit_test(exchanges_have_their_rates),
+        cmocka_unit_test(groups_are_one_exchange),
+        cmocka_unit_test(shares_agree_with_the_budget),
+        cmocka_unit_test(the_late_rank_is_found),
+        cmocka_unit_test(programs_are_not_mixed),
+        cmocka_unit_test(axes_have_round_ticks),
     };
     return cmocka_run_group_tests_name("plots.data", tests, NULL, NULL);
 }
