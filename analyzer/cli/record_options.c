@@ -3,6 +3,7 @@
 #include "analyzer/cli/cli.h"
 #include "analyzer/cli/run_options.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,13 +93,16 @@ static const char help_text[] =
 static error_t take_word(const struct argp_state *state, const char *name, const char *value, const char *const *words,
                          const char **ret_word)
 {
-    for (; *words != NULL; words++) {
-        if (strcmp(value, *words) == 0) {
-            *ret_word = *words;
+    char known[64] = "";
+    for (size_t i = 0; words[i] != NULL; i++) {
+        size_t length = strlen(known);
+        if (strcmp(value, words[i]) == 0) {
+            *ret_word = words[i];
             return 0;
         }
+        snprintf(known + length, sizeof(known) - length, "%s%s", i ? ", " : "", words[i]);
     }
-    return gw_usage_error(state, "--%s has no '%s'", name, value);
+    return gw_usage_error(state, "--%s has no '%s'; it knows %s", name, value, known);
 }
 
 static error_t take_time(const struct argp_state *state, const char *name, const char *value, int64_t *ret_ns)

@@ -20,6 +20,13 @@ int gw_step_facts_init(struct gw_step_facts *ret_facts, const struct gw_report *
     if (!lengths)
         return -ENOMEM;
     for (size_t s = 0; s < model->steps_count; s++) {
+        const struct gw_interval *time = &report->budget->times[s];
+        if (s > 0 && model->steps[s - 1].process == model->steps[s].process) {
+            facts.between_ms += time->begin_ns > time[-1].end_ns ? (double)(time->begin_ns - time[-1].end_ns) / 1e6 : 0;
+            facts.span_ms += (double)(time->end_ns - time[-1].end_ns) / 1e6;
+        } else {
+            facts.span_ms += (double)(time->end_ns - time->begin_ns) / 1e6;
+        }
         facts.warmup += model->steps[s].warmup;
         if (model->steps[s].warmup)
             continue;

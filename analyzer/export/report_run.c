@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <math.h>
 
 #include "analyzer/export/report_seen.h"
 #include "analyzer/export/report_sheet.h"
@@ -21,6 +22,9 @@ static void print_devices(const struct gw_report_sheet *sheet)
     }
 }
 
+/* Less than that between the steps is not worth a line. */
+#define BETWEEN_TOLD_PERCENT 2
+
 static void print_steps(const struct gw_report_sheet *sheet)
 {
     const struct gw_model *model = sheet->report->model;
@@ -33,6 +37,12 @@ static void print_steps(const struct gw_report_sheet *sheet)
         sheet->steps.count, sheet->steps.warmup, model->steps_method ? model->steps_method : "unknown",
         100 * model->steps_confidence, gw_duration_words(sheet->steps.median_ms).text,
         gw_duration_words(sheet->steps.mean_ms).text, gw_duration_words(sheet->steps.p95_ms).text);
+    double between = 100 * sheet->steps.between_ms / fmax(sheet->steps.span_ms, 1e-6);
+    if (between >= BETWEEN_TOLD_PERCENT)
+        gw_page_item(&sheet->page, "", FACT,
+                     "%s between them, %.0f %% of the time from the first to the last, are in no step and not judged: "
+                     "what is done now and then, such as evaluation, or steps unlike the others",
+                     gw_duration_words(sheet->steps.between_ms).text, between);
 }
 
 /* What was left out on purpose is no fault. Returns how long the run is behind it, UINT64_MAX when nothing was. */

@@ -135,6 +135,12 @@ static void print_nothing_confirmed(const struct gw_report_sheet *sheet)
                      "No suspect is confirmed: the GPU computes nearly all the time, so only faster or fewer kernels "
                      "make a step shorter.",
                      0, 0);
+    else if (sheet->ms[GW_CLASS_IDLE_UNKNOWN] >= 0.5 * sheet->total_ms)
+        gw_page_wrap(
+            &sheet->page,
+            "No suspect is confirmed, and few can be: it takes the times of the GPU's operations to see what they "
+            "wait for (record --gpu-timing=auto).",
+            0, 0);
     else
         print_rest(sheet, largest_rest(sheet), "No suspect is confirmed. ");
     if (unknown)

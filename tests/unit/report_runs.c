@@ -6,7 +6,7 @@
 
 enum { STEPS = 12 };
 
-static struct gw_model *scripted(bool faulty, bool steps)
+static struct gw_model *scripted(bool faulty, bool steps, bool evaluates)
 {
     const struct gw_copy read = {
         .direction = GW_COPY_D2H, .dst_kind = GW_HOST_PAGEABLE, .src = 0x9000, .size_bytes = 4, .blocking = true};
@@ -22,6 +22,10 @@ static struct gw_model *scripted(bool faulty, bool steps)
         gw_script_think(&script, 200000);
         if (steps)
             gw_script_end_step(&script, i < 2);
+        if (evaluates && i == 6) {
+            gw_script_device_sync(&script);
+            gw_script_think(&script, 3000000);
+        }
     }
     return gw_script_end(&script);
 }
@@ -41,11 +45,13 @@ bool report_run_create(struct report_run *ret_run, const char *name)
 {
     struct report_run run = {0};
     if (strcmp(name, "faulty") == 0)
-        run.model = scripted(true, true);
+        run.model = scripted(true, true, false);
     else if (strcmp(name, "healthy") == 0)
-        run.model = scripted(false, true);
+        run.model = scripted(false, true, false);
     else if (strcmp(name, "stepless") == 0)
-        run.model = scripted(false, false);
+        run.model = scripted(false, false, false);
+    else if (strcmp(name, "evaluating") == 0)
+        run.model = scripted(true, true, true);
     else if (strcmp(name, "failing") == 0)
         run.model = failing();
     else if (strcmp(name, "empty") == 0)

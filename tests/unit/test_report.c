@@ -134,6 +134,19 @@ static void uneven_steps_are_said(void **state)
     assert_string_equal(gw_uneven_words(90.3, 100).text, "");
 }
 
+/* Time that belongs to no step is not judged, and said. */
+static void time_between_steps_is_said(void **state)
+{
+    (void)state;
+    const struct gw_report_text_options options = {.width = 200};
+    char *text = written("evaluating", false, &options), *usual = written("faulty", false, &options);
+    assert_non_null(strstr(text, "between them"));
+    assert_non_null(strstr(text, "are in no step and not judged"));
+    assert_null(strstr(usual, "between them"));
+    free(text);
+    free(usual);
+}
+
 static void every_text_fits_its_page(void **state)
 {
     (void)state;
@@ -226,6 +239,7 @@ int main(void)
         cmocka_unit_test(first_verdict_is_the_planted_fault),
         cmocka_unit_test(text_answers_first),
         cmocka_unit_test(uneven_steps_are_said),
+        cmocka_unit_test(time_between_steps_is_said),
         cmocka_unit_test(every_text_fits_its_page),
         cmocka_unit_test(runs_without_steps_say_so),
         cmocka_unit_test(one_verdict_alone),
