@@ -232,6 +232,8 @@ size_t gw_comm_place_after(const struct gw_comm *comm, uint32_t device, uint32_t
 
 bool gw_comm_is_reduction(const struct gw_model *model, const struct gw_comm_kernel *kernel)
 {
+    if (kernel->collective == GW_NONE)
+        return false;
     uint8_t kind = model->collectives[kernel->collective].kind;
     return kind == GW_COMM_ALL_REDUCE || kind == GW_COMM_REDUCE || kind == GW_COMM_REDUCE_SCATTER;
 }

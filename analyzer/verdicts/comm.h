@@ -48,7 +48,7 @@ size_t gw_comm_same_step_until(const struct gw_comm *comm, size_t from);
 /* Place in device_ops of the device's first operation after `op`; that of its end for none. */
 size_t gw_comm_place_after(const struct gw_comm *comm, uint32_t device, uint32_t op);
 
-/* Whether it sums over ranks; what it carries out has to be recorded. */
+/* Whether it sums over ranks; false where what it carries out was not recorded. */
 bool gw_comm_is_reduction(const struct gw_model *model, const struct gw_comm_kernel *kernel);
 
 /* Whether two collectives of the model differ in bytes and buffers at most. */

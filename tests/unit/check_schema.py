@@ -15,7 +15,7 @@ schema = json.load(open(sys.argv[1], encoding="utf-8"))
 validator = jsonschema.validators.validator_for(schema)
 validator.check_schema(schema)
 faults = 0
-for run in ("faulty", "healthy", "stepless", "failing", "empty"):
+for run in ("faulty", "healthy", "stepless", "failing", "own-kernels", "empty"):
     report = json.loads(subprocess.run(sys.argv[2:] + [run], check=True, capture_output=True).stdout)
     for error in validator(schema).iter_errors(report):
         print(f"{run}: {'/'.join(map(str, error.absolute_path))}: {error.message}")

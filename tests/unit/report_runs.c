@@ -41,6 +41,26 @@ static struct gw_model *failing(void)
     return gw_script_end(&script);
 }
 
+/* Each step ends with a reduction by a kernel of the framework's own. */
+static struct gw_model *own_kernels(void)
+{
+    struct gw_script script;
+    gw_script_begin(&script);
+    for (int i = 0; i < STEPS; i++) {
+        gw_script_step(&script, i < 2);
+        for (int k = 0; k < 6; k++)
+            gw_script_launch(&script, 1, "_Z7forwardPf", 100000);
+        gw_script_launch(&script, 1, "all_reduce_start_fusion_1", 40000);
+        gw_script_end_step(&script, i < 2);
+    }
+    struct gw_model *model = gw_script_end(&script);
+    for (size_t i = 0; model && i < model->ops_count; i++) {
+        if (gw_comm_kernel_library(model->names[model->ops[i].name]))
+            model->ops[i].kind = GW_OP_COMM;
+    }
+    return model;
+}
+
 bool report_run_create(struct report_run *ret_run, const char *name)
 {
     struct report_run run = {0};
@@ -54,6 +74,8 @@ bool report_run_create(struct report_run *ret_run, const char *name)
         run.model = scripted(true, true, true);
     else if (strcmp(name, "failing") == 0)
         run.model = failing();
+    else if (strcmp(name, "own-kernels") == 0)
+        run.model = own_kernels();
     else if (strcmp(name, "empty") == 0)
         run.model = gw_fixture_finish(gw_fixture_create());
     if (!run.model)

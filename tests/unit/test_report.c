@@ -16,7 +16,7 @@
 #include "analyzer/export/report_words.h"
 #include "tests/unit/report_runs.h"
 
-static const char *const runs[] = {"faulty", "healthy", "stepless", "failing", "empty"};
+static const char *const runs[] = {"faulty", "healthy", "stepless", "failing", "own-kernels", "empty"};
 
 static char *written(const char *name, bool json, const struct gw_report_text_options *options)
 {
@@ -97,6 +97,23 @@ static void first_verdict_is_the_planted_fault(void **state)
     assert_true(json_array_size(json_object_get(first, "evidence")) == GW_EVIDENCE_MAX);
     assert_true(json_is_null(json_object_get(first, "bound_ms")));
     json_decref(root);
+}
+
+static void kernels_without_calls_are_listed(void **state)
+{
+    (void)state;
+    json_t *root = report_json("own-kernels"), *communication = json_object_get(root, "communication");
+    json_t *kernel = json_array_get(json_object_get(communication, "kernels"), 0);
+    assert_int_equal(json_array_size(json_object_get(communication, "kernels")), 1);
+    assert_int_equal(json_array_size(json_object_get(communication, "collectives")), 0);
+    assert_string_equal(json_string_value(json_object_get(kernel, "library")), "XLA");
+    assert_int_equal(json_integer_value(json_object_get(kernel, "count")), 12);
+    assert_true(fabs(json_number_value(json_object_get(kernel, "mean_ms")) - 0.04) < 1e-9);
+    assert_true(json_number_value(json_object_get(json_object_get(root, "budget_ms"), "comm_exposed")) > 0.03);
+    json_decref(root);
+    char *text = written("own-kernels", false, &(struct gw_report_text_options){.width = 100});
+    assert_non_null(strstr(text, "all_reduce_start_fusion_1 of XLA: 12 times, 40.0 us each"));
+    free(text);
 }
 
 /* No line is wider than the page, and none ends in a blank. */
@@ -237,6 +254,7 @@ int main(void)
         cmocka_unit_test(json_has_all_parts),
         cmocka_unit_test(budget_sums_to_the_step),
         cmocka_unit_test(first_verdict_is_the_planted_fault),
+        cmocka_unit_test(kernels_without_calls_are_listed),
         cmocka_unit_test(text_answers_first),
         cmocka_unit_test(uneven_steps_are_said),
         cmocka_unit_test(time_between_steps_is_said),
