@@ -176,6 +176,7 @@ static json_t *steps_json(struct json *json, const struct gw_model *model, const
     put(json, steps, "p95_ms", facts->analysed ? json_real(facts->p95_ms) : json_null());
     put(json, steps, "method", facts->count ? string_or_null(model->steps_method) : json_null());
     put(json, steps, "confidence", json_real(facts->count ? model->steps_confidence : 0));
+    put(json, steps, "micro_steps", model->micro_steps ? json_integer(model->micro_steps) : json_null());
     return steps;
 }
 

@@ -28,13 +28,16 @@ static void print_devices(const struct gw_report_sheet *sheet)
 static void print_steps(const struct gw_report_sheet *sheet)
 {
     const struct gw_model *model = sheet->report->model;
+    char micro_steps[48] = "";
     if (!sheet->steps.count)
         return;
+    if (model->micro_steps)
+        snprintf(micro_steps, sizeof micro_steps, ", each of %u micro-steps", model->micro_steps);
     gw_page_item(
         &sheet->page, "steps", FACT,
-        "%u found, %u of them warm-up and left out; by %s, confidence %.0f %%; median %s, mean %s, 95 %% below "
+        "%u found%s, %u of them warm-up and left out; by %s, confidence %.0f %%; median %s, mean %s, 95 %% below "
         "%s",
-        sheet->steps.count, sheet->steps.warmup, model->steps_method ? model->steps_method : "unknown",
+        sheet->steps.count, micro_steps, sheet->steps.warmup, model->steps_method ? model->steps_method : "unknown",
         100 * model->steps_confidence, gw_duration_words(sheet->steps.median_ms).text,
         gw_duration_words(sheet->steps.mean_ms).text, gw_duration_words(sheet->steps.p95_ms).text);
     double between = 100 * sheet->steps.between_ms / fmax(sheet->steps.span_ms, 1e-6);

@@ -390,6 +390,7 @@ struct gw_model {
     struct gw_perturbation perturbation;
     const char *steps_method; /* "sequence", "nvtx", "regex"; NULL when no steps were found */
     double steps_confidence;  /* 0…1 */
+    uint32_t micro_steps;     /* that a step accumulates gradients over; 0: none were told apart */
     double link_gbps;         /* bus bandwidth its links should give, as told by the user; 0: not told */
 };
 

@@ -328,6 +328,35 @@ static int is_repetition(const struct gw_sequence *sequence, const struct judged
     return 0;
 }
 
+/* The micro-steps of an accumulation: as many in each unit, alike, and with about all the kernels of the step. Of
+ * several marks, the one whose parts are longest. */
+static int find_micro_steps(const struct gw_sequence *sequence, const struct judged *judged, size_t count,
+                            const struct judged *outer, uint32_t *ret_parts)
+{
+    double period = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct judged *inner = &judged[i];
+        bool agreeing = false, piece = false;
+        if (inner->score < GOOD_SHARE * outer->score || inner->period > (1 - SAME_PERIOD) * outer->period ||
+            inner->period <= period) {
+            continue;
+        }
+        size_t parts = typical_parts(outer, inner, &agreeing);
+        if (parts < 2 || parts > PARTS_MAX || !agreeing) {
+            continue;
+        }
+        int status = is_piece(sequence, outer, inner, &piece);
+        if (status) {
+            return status;
+        }
+        if (!piece) {
+            period = inner->period;
+            *ret_parts = (uint32_t)parts;
+        }
+    }
+    return 0;
+}
+
 /* Whether the run ends with a whole unit: one begun elsewhere within the step leaves a piece. Final waits do not count.
  */
 static bool ends_whole(const struct gw_sequence *sequence, const struct judged *judged, uint32_t *counts)
@@ -467,6 +496,7 @@ int gw_period_find_within(const struct gw_sequence *sequence, size_t first, size
             .confidence = fmin(1.0, judged[chosen].score) * (1.0 - 1.0 / (double)judged[chosen].count),
             .found = true,
         };
+        status = find_micro_steps(sequence, judged, count, &judged[chosen], &ret_period->mark.parts);
     }
 end:
     for (size_t i = 0; i < count; i++) {

@@ -54,6 +54,7 @@ struct gw_mark {
     uint32_t a, b;
     uint64_t gap_ns;
     double preference; /* how much its events look like the top of a loop: 0 … 2 */
+    uint32_t parts;    /* micro-steps of a typical unit; 0: none can be told apart */
     size_t from;       /* the typical unit lies behind this event: before it is another phase of the program */
 };
 

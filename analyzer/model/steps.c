@@ -165,6 +165,7 @@ struct search {
     struct gw_step_range *ranges;
     size_t count;
     double confidence;
+    uint32_t micro_steps;
 };
 
 struct searches {
@@ -187,6 +188,7 @@ static int search_process(void *user, size_t index)
         status = gw_period_find(&search->sequence, &mark, &search->confidence, &found);
     }
     if (!status && found) {
+        search->micro_steps = mark.parts;
         status = gw_period_apply(&search->sequence, &mark, &search->ranges, &search->count);
     }
     return status;
@@ -216,6 +218,8 @@ int gw_steps_by_sequence(struct gw_model *model)
             if (!status && search->count >= STEPS_MIN) {
                 status = store_steps(model, &search->sequence, search->ranges, search->count);
                 confidence = search->confidence < confidence ? search->confidence : confidence;
+                model->micro_steps =
+                    search->micro_steps > model->micro_steps ? search->micro_steps : model->micro_steps;
             }
             clear_search(search);
         }

@@ -1,6 +1,31 @@
 /* The step finder on loops that are alike from begin to end. */
 #include "tests/unit/play_fixture.h"
 
+/* The steps found have so many micro-steps; 0: none. */
+static void expect_micro_steps(const char *step, uint32_t micro_steps)
+{
+    struct play *play = begin_play();
+    struct found found;
+    repeat_text(play, step, 20);
+    find(play, &found);
+    assert_true(found.found);
+    if (found.mark.parts != micro_steps) {
+        fail_msg("%s: %u micro-steps, not %u", step, found.mark.parts, micro_steps);
+    }
+    free(found.ranges);
+    end_play(play);
+}
+
+static void test_micro_steps_are_counted(void **state)
+{
+    (void)state;
+    expect_micro_steps("|HfcbbHfcbbHfcbbHfcbboooR", 4);
+    expect_micro_steps("|HHfhijklbcdHHfhijklbcdABAB", 2);
+    expect_micro_steps("|HfcbbooR", 0);
+    expect_micro_steps("|HlmnplmnplmnplmnpLqrtuqrtuqrtuqrtuooR", 0);
+    expect_micro_steps("|HffffffffbbbbbbbbooR", 0);
+}
+
 static void test_plain_loop(void **state)
 {
     (void)state;
@@ -296,6 +321,7 @@ static void test_empty(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_micro_steps_are_counted),
         cmocka_unit_test(test_plain_loop),
         cmocka_unit_test(test_three_steps_are_enough),
         cmocka_unit_test(test_layers_within),
