@@ -24,7 +24,7 @@
 
 #define DIFFERENCES_SHOWN 12
 #define BEGIN_UNKNOWN 0u         /* of a call during which the truth log was opened */
-#define BEGIN_ERROR_NS 50u       /* of a beginning that was read from the cycle counter (shim/tracer/clock.h) */
+#define BEGIN_ERROR_NS 60u       /* of a beginning that was read from the cycle counter (shim/tracer/clock.h) */
 #define PROCESS_MARK 0x80000000u /* a process number of the trace, no longer one of a file */
 
 struct comparison {
