@@ -99,6 +99,16 @@ static void pass_op(struct builder *b, const struct gw_op *op)
     *busy = max_u64(*busy, op->end_ns);
 }
 
+/* Whether a kernel waited at last for nothing but its own launch: a driver submits it at the end of the call, whatever
+ * it does before, such as to load the kernel's code. */
+static bool is_submitted_late(const struct builder *b, const struct gw_replay_node *node, const struct gw_op *op,
+                              uint64_t ready)
+{
+    const uint64_t end = b->model->calls[node->call].end_ns, latency_ns = b->replay->latency_ns;
+    return (op->kind == GW_OP_KERNEL || op->kind == GW_OP_GRAPH) && ready < end && ready + latency_ns < op->start_ns &&
+           op->start_ns <= end + latency_ns;
+}
+
 static int add_op(struct builder *b, struct gw_replay_node *node, uint32_t index)
 {
     const struct gw_op *op = &b->model->ops[index];
@@ -114,7 +124,7 @@ static int add_op(struct builder *b, struct gw_replay_node *node, uint32_t index
     struct gw_replay_op entry = {.op = index, .held_by = GW_NONE, .duration_ns = op->end_ns - op->start_ns};
     entry.early_ns = op->start_ns < ready ? ready - op->start_ns : 0;
     uint64_t enqueue = node->begin_ns, waited = op->start_ns > enqueue ? op->start_ns - enqueue : 0;
-    if (enqueue + latency_ns >= ready) {
+    if (enqueue + latency_ns >= ready || is_submitted_late(b, node, op, ready)) {
         entry.lag_ns = waited;
     } else {
         entry.lag_ns = waited < latency_ns ? waited : latency_ns;

@@ -4,6 +4,7 @@
 
 #include "tests/simgpu/driver/image.h"
 #include "tests/simgpu/driver/internal.h"
+#include "tests/simgpu/engine/clock.h"
 
 // CUDA_LAUNCH_BLOCKING=1: a launch returns when its kernel has ended. Read once, as by a driver.
 static bool is_blocking(void)
@@ -16,18 +17,28 @@ static bool is_blocking(void)
     return answer;
 }
 
+// A kernel's code is loaded before its first launch is submitted; other threads go on meanwhile.
+static void load_lazily(CUfunction function)
+{
+    if (function->is_loaded)
+        return;
+    function->is_loaded = true;
+    engine_unlock();
+    clock_spin_until(clock_now_ns() + (uint64_t)CONFIG(lazy_load_ns));
+    engine_lock();
+}
+
 static CUresult launch(CUfunction function, const unsigned grid[3], const unsigned block[3], unsigned shared_bytes,
                        CUstream handle, CUstream otherwise, void **parameters, void **extra)
 {
     struct work work;
     struct CUstream_st *stream;
     CUresult result = work_kernel(&work, function, grid, block, shared_bytes, parameters, extra);
-    if (result || (result = stream_get(handle, otherwise, &stream)))
+    if (result)
         return result;
-    if (!function->is_loaded) {
-        function->is_loaded = true;
-        spend_ns(CONFIG(lazy_load_ns));
-    }
+    load_lazily(function);
+    if ((result = stream_get(handle, otherwise, &stream)))
+        return result;
     struct op *op;
     if ((result = work_submit(&work, stream, &op)) || !op)
         return result;
