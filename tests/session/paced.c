@@ -1,13 +1,14 @@
 /*
- * paced STEPS SLOW: goes through steps that are ranges of NVTX, each with some memsets on the GPU; step SLOW (-1: none)
- * takes half a second longer.
+ * paced STEPS SLOW: goes through steps that are ranges of NVTX, each with some memsets on the GPU, and of 2 ms at least,
+ * so that one in which a busy machine took the CPU away is not many times as long; step SLOW (-1: none) takes half a
+ * second.
  */
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>
 #include <poll.h>
 #include <stdlib.h>
 
-enum { BYTES = 1 << 20, MEMSETS = 5, SLOW_MS = 500 };
+enum { BYTES = 1 << 20, MEMSETS = 5, USUAL_MS = 2, SLOW_MS = 500 };
 
 int main(int argc, char **argv)
 {
@@ -19,8 +20,7 @@ int main(int argc, char **argv)
         return 1;
     for (int step = 0; step < steps; step++) {
         nvtxRangePushA("step");
-        if (step == slow)
-            poll(NULL, 0, SLOW_MS);
+        poll(NULL, 0, step == slow ? SLOW_MS : USUAL_MS);
         for (int i = 0; i < MEMSETS; i++) {
             nvtxRangePushA("step of the step"); /* nested, so no step of its own */
             if (cudaMemsetAsync(memory, i, BYTES, 0) != cudaSuccess)
