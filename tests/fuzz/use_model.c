@@ -5,6 +5,7 @@
 
 #include "analyzer/model/steps.h"
 #include "analyzer/verdicts/budget.h"
+#include "analyzer/verdicts/intervals.h"
 #include "analyzer/verdicts/verdicts.h"
 
 static void must_hold(bool condition)
@@ -24,12 +25,12 @@ void gw_fuzz_use_model(struct gw_model *model)
         return;
     }
     for (size_t i = 0; i < budget->cells_count; i++) {
-        const struct gw_step *step = &model->steps[budget->cells[i].step];
+        const struct gw_interval *time = &budget->times[budget->cells[i].step];
         uint64_t sum = 0;
         for (int class = 0; class < GW_CLASS_COUNT; class ++) {
             sum += budget->cells[i].ns[class];
         }
-        must_hold(sum == step->end_ns - step->begin_ns);
+        must_hold(time->begin_ns <= time->end_ns && sum == time->end_ns - time->begin_ns);
     }
     struct gw_verdicts *verdicts = NULL;
     if (gw_verdicts_create(model, budget, &verdicts) == 0) {
