@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "analyzer/session/children.h"
@@ -14,6 +15,7 @@
 
 #define FIRST_NS 100000000
 #define LONGEST_NS 2000000000
+#define LOOKING_SHARE 200 /* the recorder looks for no more than that part of its time */
 #define LINES_MAX 64u
 
 enum state { NEW, WITHOUT, SETTLED }; /* WITHOUT the library, but it may not have come so far */
@@ -179,9 +181,17 @@ static int add_children(struct pids *pids, pid_t parent)
     return status;
 }
 
+static int64_t cpu_ns(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+}
+
 int64_t gw_unseen_look(struct gw_unseen *unseen, int64_t now_ns)
 {
     struct pids pids = {0};
+    int64_t began_ns = cpu_ns();
     if (unseen->due_ns != 0 && now_ns < unseen->due_ns)
         return unseen->due_ns;
     int status = unseen->due_ns == 0 ? 0 : add_children(&pids, getpid());
@@ -195,7 +205,9 @@ int64_t gw_unseen_look(struct gw_unseen *unseen, int64_t now_ns)
     unseen->interval_ns = unseen->due_ns == 0 ? FIRST_NS : 2 * unseen->interval_ns;
     if (unseen->interval_ns > LONGEST_NS)
         unseen->interval_ns = LONGEST_NS;
-    unseen->due_ns = now_ns + unseen->interval_ns;
+    int64_t took_ns = cpu_ns() - began_ns;
+    int64_t pause_ns = LOOKING_SHARE * took_ns > unseen->interval_ns ? LOOKING_SHARE * took_ns : unseen->interval_ns;
+    unseen->due_ns = now_ns + pause_ns;
     return unseen->due_ns;
 }
 
