@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <limits.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +50,20 @@ void gw_output_remove_unfinished(void)
     }
 }
 
+/* Makes the file and notes it, before any signal. Returns a descriptor, or -1 with errno set. */
+static int create_noted(char *template)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int fd = g_mkstemp_full(template, O_WRONLY | O_CLOEXEC, 0666), reason = errno;
+    if (fd >= 0)
+        note(template);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = reason;
+    return fd;
+}
+
 /* A pipe or device is written as it is; so is what the caller has opened, behind what is there, for the name is only a
  * way to it. */
 static bool is_replaced(const char *path)
@@ -75,8 +91,7 @@ int gw_output_open(struct gw_output *ret_output, const char *path)
     if (replaced && is_there && access(output.path, W_OK) != 0)
         status = -errno;
     else
-        fd = replaced ? g_mkstemp_full(output.written, O_WRONLY | O_CLOEXEC, 0666)
-                      : open(output.written, O_WRONLY | O_APPEND | O_CLOEXEC);
+        fd = replaced ? create_noted(output.written) : open(output.written, O_WRONLY | O_APPEND | O_CLOEXEC);
     status = status ? status : fd < 0 ? -errno : 0;
     if (status)
         goto end;
@@ -84,11 +99,13 @@ int gw_output_open(struct gw_output *ret_output, const char *path)
     if (!output.file) {
         status = -ENOMEM;
         close(fd);
+        if (replaced) {
+            unlink(output.written);
+            forget(output.written);
+        }
         goto end;
     }
     setvbuf(output.file, NULL, _IOFBF, BUFFER_BYTES);
-    if (replaced)
-        note(output.written);
     *ret_output = output;
 end:
     if (status) {
