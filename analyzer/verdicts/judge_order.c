@@ -1,6 +1,8 @@
 /*
  * Judges of the order of work on the device: streams, the legacy default stream, event waits.
  */
+#include <stdlib.h>
+
 #include "analyzer/verdicts/judge.h"
 
 #define LARGE_BYTES 65536u
@@ -17,10 +19,10 @@ static bool has_company(const struct gw_model *model, uint32_t stream)
     return false;
 }
 
-/* Whether kernels of several streams that the legacy one joins could run at once: nearly all their time is that of
- * kernels of no more blocks than half the multiprocessors. What one stream and the legacy one do may depend on the
- * join. */
-static bool leave_room(const struct gw_judge *judge)
+/* Whether kernels of several streams other than the legacy one could run at once: nearly all their time is that of
+ * kernels of no more blocks than half the multiprocessors. joined_only: of streams that the legacy one joins; what one
+ * of them and the legacy one do may depend on the join. */
+static bool leave_room(const struct gw_judge *judge, bool joined_only)
 {
     const struct gw_model *model = judge->model;
     double small_ns = 0, all_ns = 0;
@@ -30,11 +32,12 @@ static bool leave_room(const struct gw_judge *judge)
         const struct gw_fact *fact = &judge->facts[i];
         const struct gw_op *op = gw_fact_op(judge, fact);
         if (fact->step == GW_NONE || !op || op->kind != GW_OP_KERNEL ||
-            model->streams[op->stream].flags & GW_STREAM_NON_BLOCKING)
+            (joined_only && model->streams[op->stream].flags & GW_STREAM_NON_BLOCKING))
             continue;
         all_ns += (double)(op->end_ns - op->start_ns);
         if (!(model->streams[op->stream].flags & GW_STREAM_LEGACY)) {
-            several |= joined != GW_NONE && joined != op->stream;
+            several |= joined != GW_NONE && joined != op->stream &&
+                       model->streams[joined].device == model->streams[op->stream].device;
             joined = op->stream;
         }
         const struct gw_call *call = &model->calls[op->call];
@@ -73,7 +76,7 @@ int gw_judge_stream_serialised(struct gw_judge *judge, struct gw_verdict *verdic
             gw_finding_mark(&finding, judge, fact, GW_EDIT_NO_ORDER);
         }
     }
-    finding.overlaps = joins > 0 && leave_room(judge);
+    finding.overlaps = joins > 0 && leave_room(judge, true);
     finding.cap_ns = finding.overlaps ? -1 : judge->idle_ns + judge->class_ns[GW_CLASS_COPY_H2D];
     ret = gw_finding_conclude(
         &finding, judge, verdict,
@@ -82,6 +85,24 @@ int gw_judge_stream_serialised(struct gw_judge *judge, struct gw_verdict *verdic
         gw_a_step(judge, copies), gw_a_step(judge, joins), judge->class_ns[GW_CLASS_COPY_H2D] / 1e6);
     gw_finding_release(&finding);
     return ret;
+}
+
+/* Event waits that let no kernels run at once that could: whether they are needed is not seen. */
+static int doubt_waits(const struct gw_judge *judge, const struct gw_finding *finding, struct gw_verdict *verdict)
+{
+    const struct gw_repair repair = {.calls = finding->edits};
+    double mean_ns = 0;
+    int ret = gw_replay_run(judge->replay, &repair, &mean_ns, NULL);
+    double saving_ns = judge->replay_mean_ns - mean_ns;
+    if (ret < 0 || gw_judge_saving(judge, saving_ns) != GW_CONFIRMED)
+        return ret;
+    free(verdict->why);
+    verdict->why = NULL;
+    return gw_verdict_unknown(
+        verdict,
+        "%.1f event waits a step keep small kernels of several streams from running at once; a step "
+        "would be up to %.3f ms shorter without them, but whether results depend on them is not seen",
+        gw_a_step(judge, (double)finding->count), saving_ns / 1e6);
 }
 
 int gw_judge_dependency_stall(struct gw_judge *judge, struct gw_verdict *verdict)
@@ -103,6 +124,8 @@ int gw_judge_dependency_stall(struct gw_judge *judge, struct gw_verdict *verdict
         gw_finding_conclude(&finding, judge, verdict,
                             "%.1f event waits a step; the GPU idles %.3f ms with work queued that waits for other work",
                             gw_a_step(judge, (double)finding.count), stalled / 1e6);
+    if (ret == 0 && verdict->state == GW_RULED_OUT && finding.count && judge->replay && leave_room(judge, false))
+        ret = doubt_waits(judge, &finding, verdict);
     gw_finding_release(&finding);
     return ret;
 }
