@@ -18,6 +18,7 @@
 
 struct plan {
     bool is_used, is_made;
+    size_t work_size; // as much as the output, about what real plans ask for; XLA takes none for a failure
     double flops, flops_factor, bytes;
     cudaStream_t stream;
 };
@@ -70,9 +71,10 @@ static cufftResult make(cufftHandle handle, int rank, const long long *sizes, co
     plan->flops = (kind->is_complex ? 5 : 2.5) * all * log2(all < 2 ? 2 : all) * (double)batch;
     plan->flops_factor = slow * (kind->is_double ? 0.5 : 1);
     plan->bytes = (kind->input_bytes + kind->output_bytes) * all * (double)batch;
+    plan->work_size = (size_t)(kind->output_bytes * all) * (size_t)batch;
     plan->is_made = true;
     if (ret_work_size)
-        *ret_work_size = 0;
+        *ret_work_size = plan->work_size;
     return CUFFT_SUCCESS;
 }
 
@@ -129,7 +131,7 @@ EXPORT cufftResult cufftSetStream(cufftHandle plan, cudaStream_t stream)
     return CUFFT_SUCCESS;
 }
 
-// Nothing here needs a work area.
+// The work area is not used.
 EXPORT cufftResult cufftSetAutoAllocation(cufftHandle plan, int autoAllocate)
 {
     (void)autoAllocate;
@@ -146,9 +148,10 @@ EXPORT cufftResult cufftGetSize(cufftHandle handle, size_t *workSize)
 {
     if (!workSize)
         return CUFFT_INVALID_VALUE;
-    if (!find(handle))
+    const struct plan *plan = find(handle);
+    if (!plan)
         return CUFFT_INVALID_PLAN;
-    *workSize = 0;
+    *workSize = plan->work_size;
     return CUFFT_SUCCESS;
 }
 
