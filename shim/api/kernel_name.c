@@ -61,8 +61,8 @@ static void append_argument(const char *text, size_t begin, size_t end, char *ou
             bool is_template = text[i] == '<';
             i = skip_brackets(text, i);
             if (is_template) {
-                memcpy(out + *used, "<>", 2);
-                *used += 2;
+                out[(*used)++] = '<';
+                out[(*used)++] = '>';
             }
         } else if (text[i] == ':' && text[i + 1] == ':') {
             *used = word;

@@ -58,7 +58,6 @@ static bool close_each(unsigned first, unsigned last)
     return all;
 }
 
-GW_EXPORT int close_range(unsigned first, unsigned last, int flags);
 GW_EXPORT int close_range(unsigned first, unsigned last, int flags)
 {
     const struct gw_sink *sink = __atomic_load_n(&gw_sink, __ATOMIC_ACQUIRE);
@@ -72,7 +71,6 @@ GW_EXPORT int close_range(unsigned first, unsigned last, int flags)
     return -1;
 }
 
-GW_EXPORT void closefrom(int first);
 GW_EXPORT void closefrom(int first)
 {
     const struct gw_sink *sink = __atomic_load_n(&gw_sink, __ATOMIC_ACQUIRE);

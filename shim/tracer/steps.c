@@ -126,11 +126,12 @@ static void judge_length(uint64_t step, uint64_t length_ns, uint64_t now_ns)
     if (count >= LENGTHS_LEAST && now_ns >= quiet_until_ns) {
         memcpy(sorted_ns, lengths_ns, count * sizeof(sorted_ns[0]));
         qsort(sorted_ns, count, sizeof(sorted_ns[0]), compare_lengths);
-        if ((double)length_ns > slow_factor * (double)sorted_ns[count / 2]) {
+        const uint64_t median_ns = sorted_ns[count / 2];
+        if ((double)length_ns > slow_factor * (double)median_ns) {
             told.slow = true;
             told.slow_step = step;
             told.slow_ns = length_ns;
-            told.median_ns = sorted_ns[count / 2];
+            told.median_ns = median_ns;
             told.slow_end_ns = now_ns;
             __atomic_store_n(&has_told, 1, __ATOMIC_RELEASE);
             quiet_until_ns = now_ns + quiet_ns;
