@@ -165,6 +165,15 @@ EXPORT cufftResult cufftMakePlanMany(cufftHandle plan, int rank, int *n, int *in
     return make(plan, rank, n ? sizes : NULL, kind_of(type), batch, workSize);
 }
 
+EXPORT cufftResult cufftMakePlanMany64(cufftHandle plan, int rank, long long int *n, long long int *inembed,
+                                       long long int istride, long long int idist, long long int *onembed,
+                                       long long int ostride, long long int odist, cufftType type, long long int batch,
+                                       size_t *workSize)
+{
+    (void)inembed, (void)istride, (void)idist, (void)onembed, (void)ostride, (void)odist;
+    return make(plan, rank, n, kind_of(type), batch, workSize);
+}
+
 EXPORT cufftResult cufftXtMakePlanMany(cufftHandle plan, int rank, long long int *n, long long int *inembed,
                                        long long int istride, long long int idist, cudaDataType inputtype,
                                        long long int *onembed, long long int ostride, long long int odist,

@@ -41,6 +41,8 @@ static void a_transform_takes_its_operations(void **state)
     assert_int_equal(same, work_size);
     DONE(cufftExecC2C(plan, NULL, NULL, CUFFT_FORWARD));
     the_latest_took(ns);
+    DONE(cufftMakePlanMany64(plan, 2, long_sizes, NULL, 1, 0, NULL, 1, 0, CUFFT_C2C, 4, &same));
+    assert_int_equal(same, work_size);
     DONE(cufftXtMakePlanMany(plan, 2, long_sizes, NULL, 1, 0, CUDA_R_32F, NULL, 1, 0, CUDA_C_32F, 4, &work_size,
                              CUDA_C_32F));
     DONE(cufftXtExec(plan, NULL, NULL, CUFFT_FORWARD));
