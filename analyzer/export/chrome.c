@@ -75,7 +75,7 @@ static void put_flow(struct chrome *chrome, const char *phase, uint32_t id, uint
 static void write_labels(struct chrome *chrome)
 {
     const struct gw_model *model = chrome->model;
-    char label[GW_DEVICE_NAME_BYTES + 16], name[GW_DEVICE_NAME_BYTES];
+    char label[2 * GW_DEVICE_NAME_BYTES];
     for (size_t i = 0; i < model->processes_count; i++) {
         const struct gw_process *process = &model->processes[i];
         put_label(chrome, "process_name", process->pid, 0, process->exe ? process->exe : "process");
@@ -87,7 +87,7 @@ static void write_labels(struct chrome *chrome)
     }
     for (uint32_t i = 0; i < model->devices_count; i++) {
         const struct gw_device *device = &model->devices[i];
-        snprintf(label, sizeof(label), "GPU %u %s", device->number, gw_names_of_device(model, device, name));
+        gw_names_device_lane(model, device, label, sizeof(label));
         put_label(chrome, "process_name", gpu_pid(model, i), 0, label);
     }
     for (size_t i = 0; i < model->streams_count; i++) {

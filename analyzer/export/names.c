@@ -33,6 +33,14 @@ const char *gw_names_of_device(const struct gw_model *model, const struct gw_dev
     return ret_name;
 }
 
+void gw_names_device_lane(const struct gw_model *model, const struct gw_device *device, char *text, size_t size)
+{
+    char name[GW_DEVICE_NAME_BYTES];
+    const char *label = device->label ? model->names[device->label - 1] : "";
+    snprintf(text, size, "GPU %u %s%s%s", device->number, gw_names_of_device(model, device, name), *label ? ": " : "",
+             label);
+}
+
 char *gw_names_utf8(const char *text)
 {
     char *copy = strdup(text ? text : "");

@@ -27,6 +27,9 @@ const char *gw_names_of_op(const struct gw_names *names, const struct gw_op *op,
 const char *gw_names_of_device(const struct gw_model *model, const struct gw_device *device,
                                char ret_name[GW_DEVICE_NAME_BYTES]);
 
+/* What its lane is called: "GPU 0 NVIDIA H100", and the name that the program gave it, if it did. */
+void gw_names_device_lane(const struct gw_model *model, const struct gw_device *device, char *text, size_t size);
+
 /* A copy of text in which what is no UTF-8 reads '?'; the caller frees. NULL text gives "". NULL: no memory. */
 char *gw_names_utf8(const char *text);
 

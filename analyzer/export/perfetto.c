@@ -62,7 +62,7 @@ static void intern_all(struct perfetto *self)
 static int write_tracks(struct perfetto *self)
 {
     const struct gw_model *model = self->model;
-    char text[GW_DEVICE_NAME_BYTES + 16], gpu[GW_DEVICE_NAME_BYTES];
+    char text[2 * GW_DEVICE_NAME_BYTES];
     for (size_t i = 0; i < model->processes_count; i++) {
         char *exe = gw_names_utf8(model->processes[i].exe);
         if (!exe)
@@ -82,7 +82,7 @@ static int write_tracks(struct perfetto *self)
     }
     for (size_t i = 0; i < model->devices_count; i++) {
         const struct gw_device *device = &model->devices[i];
-        snprintf(text, sizeof(text), "GPU %u %s", device->number, gw_names_of_device(model, device, gpu));
+        gw_names_device_lane(model, device, text, sizeof(text));
         gw_perfetto_track(&self->writer, TRACK(TRACK_DEVICE, i), TRACK(TRACK_PROCESS, device->process), text);
         gw_perfetto_track(&self->writer, TRACK(TRACK_IDLE, i), TRACK(TRACK_DEVICE, i), "idle, by cause");
     }

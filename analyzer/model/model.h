@@ -60,6 +60,7 @@ struct gw_thread {
 struct gw_device {
     uint32_t process;
     uint32_t number; /* ordinal as the process sees it */
+    uint32_t label;  /* what the program calls it: index into names + 1; 0: nothing */
     /* Threads that dispatch to the same devices, and these, are one lane, numbered from 0 within the process: only
      * communication, and threads that hand over, order what lies in different ones. */
     uint32_t lane;

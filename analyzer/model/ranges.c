@@ -141,6 +141,16 @@ static void name_stream(struct gw_model *model, uint32_t process, uint64_t handl
     }
 }
 
+static void name_device(struct gw_model *model, uint32_t process, uint64_t number, uint32_t name)
+{
+    for (size_t i = 0; i < model->devices_count; i++) {
+        struct gw_device *device = &model->devices[i];
+        if (device->process == process && device->number == number) {
+            device->label = name + 1;
+        }
+    }
+}
+
 static int take_name(struct ranges *self, const struct said *said)
 {
     uint64_t where = said->words[GW_ARG_nvtx_name_where], id = said->words[GW_ARG_nvtx_name_id];
@@ -165,6 +175,9 @@ static int take_name(struct ranges *self, const struct said *said)
         return set(&self->strings, process, id, name);
     case GW_NVTX_NAME_CATEGORY:
         return set(&self->categories, CATEGORY_PLACE(process, GW_NVTX_WHAT_DOMAIN(what)), id, name);
+    case GW_NVTX_NAME_DEVICE:
+        name_device(self->builder->model, process, id, name);
+        return 0;
     case GW_NVTX_NAME_STREAM:
         name_stream(self->builder->model, process, id, name);
         return 0;

@@ -72,6 +72,8 @@ with tempfile.TemporaryDirectory() as work:
         events = json.load(file)["traceEvents"]
     if not any(event["name"] == "thread_name" and event["args"]["name"].endswith(" copies") for event in events):
         fail("no lane has the stream's name")
+    if not any(event["name"] == "process_name" and event["args"]["name"].endswith(": the first") for event in events):
+        fail("no lane has the device's name")
     if not any(event["name"] == "forward" and event["args"].get("payload") == 99 for event in events):
         fail("no slice has the payload")
 
