@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyzer/model/radix.h"
 #include "analyzer/model/sorted.h"
 #include "analyzer/verdicts/kernel_times.h"
 
@@ -338,50 +337,65 @@ int gw_judge_idle_device(struct gw_judge *judge, struct gw_verdict *verdict)
 
 /* ---- the same kernel at different speeds ---- */
 
-static double length_of(const struct gw_op *op)
+/* The kernel of an analysed step that a fact launched, NULL when it launched none whose name is known. */
+static const struct gw_op *named_kernel(const struct gw_judge *judge, const struct gw_fact *fact)
 {
-    return (double)(op->end_ns - op->start_ns);
+    const struct gw_op *op = fact->step != GW_NONE ? gw_fact_op(judge, fact) : NULL;
+    return op && op->kind == GW_OP_KERNEL && op->name != GW_NONE ? op : NULL;
 }
 
-/* Sorts by `extra`, then key. Returns 0 or -ENOMEM. */
-static int sort_by_name_and_time(struct gw_sort_item *times, size_t count)
+/* Lengths of kernels by their name: those of name n end at ends[n], where those of n + 1 begin. */
+struct lengths_by_name {
+    size_t *ends;
+    uint64_t *lengths_ns;
+};
+
+static int list_lengths(const struct gw_judge *judge, struct lengths_by_name *lists)
 {
-    int ret = gw_radix_sort(times, count);
-    for (size_t i = 0; i < count && ret == 0; i++)
-        times[i] = (struct gw_sort_item){.key = times[i].extra, .value = times[i].value};
-    return ret ? ret : gw_radix_sort(times, count);
+    size_t names = judge->model->names_count, count = 0;
+    lists->ends = calloc(names + 1, sizeof *lists->ends);
+    for (size_t i = 0; i < judge->facts_count && lists->ends; i++) {
+        const struct gw_op *op = named_kernel(judge, &judge->facts[i]);
+        if (op)
+            lists->ends[op->name]++;
+    }
+    for (size_t n = 0; n < names && lists->ends; n++) { /* where each begins, until it is filled */
+        size_t of_name = lists->ends[n];
+        lists->ends[n] = count;
+        count += of_name;
+    }
+    lists->lengths_ns = malloc((count + 1) * sizeof *lists->lengths_ns);
+    if (!lists->ends || !lists->lengths_ns)
+        return -ENOMEM;
+    for (size_t i = 0; i < judge->facts_count; i++) {
+        const struct gw_op *op = named_kernel(judge, &judge->facts[i]);
+        if (op)
+            lists->lengths_ns[lists->ends[op->name]++] = op->end_ns - op->start_ns;
+    }
+    return 0;
 }
 
 /* Time of a step, in all, of kernels that are slower than is usual for their name. */
 static int slower_than_usual(const struct gw_judge *judge, double *ret_ns)
 {
-    const struct gw_model *model = judge->model;
-    struct gw_sort_item *times = malloc((judge->facts_count + 1) * sizeof *times);
-    size_t count = 0;
+    struct lengths_by_name lists = {0};
     double slower = 0;
-    if (!times)
-        return -ENOMEM;
-    for (size_t i = 0; i < judge->facts_count; i++) {
-        const struct gw_op *op = judge->facts[i].step != GW_NONE ? gw_fact_op(judge, &judge->facts[i]) : NULL;
-        if (op && op->kind == GW_OP_KERNEL && op->name != GW_NONE)
-            times[count++] = (struct gw_sort_item){
-                .key = op->end_ns - op->start_ns, .value = (uint32_t)(op - model->ops), .extra = op->name};
-    }
-    int ret = sort_by_name_and_time(times, count);
-    for (size_t from = 0; from < count && ret == 0;) {
-        uint32_t name = model->ops[times[from].value].name;
-        size_t to = from;
-        while (to < count && model->ops[times[to].value].name == name)
-            to++;
+    int ret = list_lengths(judge, &lists);
+    for (size_t n = 0, from = 0; n < judge->model->names_count && ret == 0; n++) {
+        uint64_t *lengths_ns = lists.lengths_ns + from;
+        size_t count = lists.ends[n] - from;
+        from = lists.ends[n];
+        if (!count)
+            continue;
         /* Above the upper quartile by more than half: one name can stand for several sizes of work. */
-        double usual = length_of(&model->ops[times[from + (to - from) * 3 / 4].value]);
-        for (size_t i = from; i < to; i++) {
-            double ns = length_of(&model->ops[times[i].value]);
+        double usual = (double)gw_at_place_u64(lengths_ns, count, count * 3 / 4);
+        for (size_t i = 0; i < count; i++) {
+            double ns = (double)lengths_ns[i];
             slower += ns > 1.5 * usual ? ns - usual : 0;
         }
-        from = to;
     }
-    free(times);
+    free(lists.ends);
+    free(lists.lengths_ns);
     if (ret == 0)
         *ret_ns = gw_a_step(judge, slower);
     return ret;
