@@ -78,7 +78,9 @@ def main():
             parts = {key: value["ms"] for key, value in scaling["parts"].items()}
             loss_ms = scaling["loss"]["ms"]
             expect((scaling["devices_a"], scaling["devices_b"]) == (1, count), f"{target}: devices")
-            expect(abs(sum(parts.values()) - loss_ms) < 1e-9, f"{target}: parts do not sum to the loss")
+            # twelve digits are written: a step of a second, on a busy machine, has fewer behind the point
+            expect(abs(sum(parts.values()) - loss_ms) < 1e-9 * max(1, abs(loss_ms)),
+                   f"{target}: parts do not sum to the loss")
             expect(abs(scaling["ideal_ms"] - whole["step"]["a_ms"]) < 1e-9, f"{target}: ideal")
             expect(scaling["verdict"] == "confirmed", f"{target}: {scaling['verdict']}")
             said_ms = parts[part]
