@@ -33,7 +33,9 @@ struct occurrences {
     struct gw_mark *marks;
 };
 
-size_t gw_work_before(const struct gw_sequence *sequence, size_t at)
+/* The last operation before the event at `at` that is no read (a log line, a checkpoint: they come now and then),
+ * GW_NO_EVENT when there is none. */
+static size_t work_before(const struct gw_sequence *sequence, size_t at)
 {
     while (at-- > 0) {
         if (sequence->events[at].op != GW_NONE && !(sequence->events[at].traits & GW_TRAIT_READ)) {
@@ -56,17 +58,17 @@ bool gw_mark_matches(const struct gw_sequence *sequence, const struct gw_mark *m
     case GW_MARK_LANE:
         return event->lane == mark->a;
     case GW_MARK_TOKEN_PAIR:
-        before = event->token == mark->b ? gw_work_before(sequence, at) : GW_NO_EVENT;
+        before = event->token == mark->b ? work_before(sequence, at) : GW_NO_EVENT;
         return before != GW_NO_EVENT && sequence->events[before].token == mark->a;
     case GW_MARK_LANE_PAIR:
-        before = event->lane == mark->b ? gw_work_before(sequence, at) : GW_NO_EVENT;
+        before = event->lane == mark->b ? work_before(sequence, at) : GW_NO_EVENT;
         return before != GW_NO_EVENT && sequence->events[before].lane == mark->a;
     case GW_MARK_AFTER_WAIT:
         return at && (event[-1].traits & GW_TRAIT_SYNC) && event[-1].token == mark->a;
     case GW_MARK_AFTER_GAP:
         return event->silence_ns > mark->gap_ns;
     case GW_MARK_BATCH:
-        before = gw_work_before(sequence, at);
+        before = work_before(sequence, at);
         return event->traits & GW_TRAIT_UPLOAD &&
                (before == GW_NO_EVENT || !(sequence->events[before].traits & GW_TRAIT_UPLOAD));
     }
@@ -81,7 +83,7 @@ static bool mark_of(const struct gw_sequence *sequence, enum gw_mark_kind kind, 
     if (event->op == GW_NONE) {
         return false;
     }
-    size_t before = gw_work_before(sequence, at);
+    size_t before = work_before(sequence, at);
     switch (kind) {
     case GW_MARK_TOKEN:
         mark.a = event->token;

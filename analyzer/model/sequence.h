@@ -58,10 +58,8 @@ struct gw_mark {
     size_t from;       /* the typical unit lies behind this event: before it is another phase of the program */
 };
 
-/* The last operation before the event at `at` that is no read (a log line, a checkpoint: they come now and then),
- * GW_NO_EVENT when there is none. */
+/* In the place of an event's index: none. */
 #define GW_NO_EVENT SIZE_MAX
-size_t gw_work_before(const struct gw_sequence *sequence, size_t at);
 
 /* Whether the event at `at` begins a unit. */
 bool gw_mark_matches(const struct gw_sequence *sequence, const struct gw_mark *mark, size_t at);

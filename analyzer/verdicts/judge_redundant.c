@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analyzer/model/sorted.h"
 #include "analyzer/verdicts/comm.h"
 
 /* Micro-steps have this share of their kernels in common: the first adds no gradients, and has the update before it. */
@@ -46,12 +47,6 @@ static bool are_same(const struct gw_judge *judge, const struct gw_comm_kernel *
            gw_comm_are_alike(judge->model, left->collective, right->collective);
 }
 
-static int compare_keys(const void *left, const void *right)
-{
-    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
-}
-
 /* Equal for reductions of one kind, size and communicator. */
 static uint64_t key_of(const struct gw_model *model, const struct gw_comm_kernel *kernel)
 {
@@ -66,7 +61,7 @@ static uint64_t key_of(const struct gw_model *model, const struct gw_comm_kernel
 
 static bool comes_again(const uint64_t *sorted, size_t count, uint64_t key)
 {
-    const uint64_t *found = bsearch(&key, sorted, count, sizeof(key), compare_keys);
+    const uint64_t *found = bsearch(&key, sorted, count, sizeof(key), gw_by_u64);
     return (found > sorted && found[-1] == key) || (found + 1 < sorted + count && found[1] == key);
 }
 
@@ -80,7 +75,7 @@ static size_t list_step(struct reductions *self, size_t from, size_t to, size_t 
         if (gw_comm_is_reduction(model, &comm->kernels[i]))
             self->keys[count++] = key_of(model, &comm->kernels[i]);
     }
-    qsort(self->keys, count, sizeof(*self->keys), compare_keys);
+    qsort(self->keys, count, sizeof(*self->keys), gw_by_u64);
     for (size_t i = from; i < to; i++) {
         if (gw_comm_is_reduction(model, &comm->kernels[i]) &&
             comes_again(self->keys, count, key_of(model, &comm->kernels[i])))
