@@ -1,7 +1,9 @@
 """A small convolutional network trained by PyTorch: convolutions and batch normalization go through cuDNN. It asserts
 nothing about losses; it prints what it did.
 
-  pytorch_convolution.py [--steps N] [--amp]
+  pytorch_convolution.py [--steps N] [--amp] [--fft]
+
+With --fft the images go to frequencies and back first, through cuFFT.
 """
 import argparse
 
@@ -18,7 +20,8 @@ def block(before, after, stride):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=30)
-    parser.add_argument("--amp", action="store_true")
+    for switch in ("amp", "fft"):
+        parser.add_argument("--" + switch, action="store_true")
     options = parser.parse_args()
     torch.manual_seed(1)
     model = nn.Sequential(block(3, 64, 1), block(64, 128, 2), block(128, 128, 2), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
@@ -27,6 +30,8 @@ def main():
     for _ in range(options.steps):
         images = torch.rand(BATCH, 3, SIZE, SIZE).to("cuda", memory_format=torch.channels_last)
         labels = torch.randint(CLASSES, (BATCH,)).to("cuda")
+        if options.fft:
+            images = torch.fft.ifft2(torch.fft.fft2(images)).real
         with torch.autocast("cuda", torch.float16, enabled=options.amp):
             loss = nn.functional.cross_entropy(model(images), labels)
         optimizer.zero_grad(set_to_none=True)
