@@ -6,7 +6,7 @@
  * in the block's list of heads. Each word is a small number, a time from the record's begin, the number of an entry in
  * the block's list of values, or eight bytes. All numbers are little-endian.
  *
- * Memory: 11 to 14 bytes a call without arguments, 18 a launch or the times of an operation, in most traces; once for
+ * Memory: 10 to 12 bytes a call without arguments, 18 a launch or the times of an operation, in most traces; once for
  * each block, 16 bytes a head and 8 a value.
  */
 #ifndef GW_ANALYZER_READ_RECORD_BLOCK_H

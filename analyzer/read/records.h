@@ -2,7 +2,7 @@
  * Records: the events of a trace as flat arrays, one list of blocks for each stream file, in time order within a
  * stream.
  *
- * Memory: 11 to 20 bytes an event in most traces (record_block.h); strings once, with their NUL. A block is freed when
+ * Memory: 10 to 20 bytes an event in most traces (record_block.h); strings once, with their NUL. A block is freed when
  * the model has all it tells (model/sources.h), and a stream is refused beyond GW_BLOCKS_MAX blocks.
  */
 #ifndef GW_ANALYZER_READ_RECORDS_H
