@@ -261,7 +261,7 @@ static int is_piece(const struct gw_sequence *sequence, const struct judged *out
     free(seen.devices);
     if (!status) {
         *ret_piece = 2 * of_parts.kernels * sampled < of_units.kernels * parts ||
-                     (of_units.devices > sampled && of_parts.lanes == of_units.lanes);
+                     (of_units.devices > sampled && 4 * of_parts.lanes * sampled < 3 * of_units.lanes * parts);
     }
     return status;
 }

@@ -22,8 +22,8 @@ void run_scenario(struct scenario *scenario)
             upload_batch(&trainers[device]);
             if (scenario->faulty)
                 CHECK(cudaStreamWaitEvent(trainers[device].stream, worked[1 - device], 0));
-            launch_many(KERNEL_FORWARD, trainers[device].stream, 4, 100 * US);
-            launch_many(KERNEL_BACKWARD, trainers[device].stream, 4, 150 * US);
+            launch_many(device ? KERNEL_ATTENTION : KERNEL_FORWARD, trainers[device].stream, 4, 100 * US);
+            launch_many(device ? KERNEL_NORM : KERNEL_BACKWARD, trainers[device].stream, 4, 150 * US);
             CHECK(cudaEventRecord(worked[device], trainers[device].stream));
         }
     }
