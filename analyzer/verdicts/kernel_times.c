@@ -169,15 +169,16 @@ int gw_kernel_times_compare(const struct gw_judge *judge, const struct gw_beside
         const struct gw_sort_item *alone = sorted + group->first, *slowed = alone + group->alone;
         if (!group->alone)
             continue;
-        double usual = (double)alone[group->alone / 2].key;
+        const uint64_t usual_ns = alone[group->alone / 2].key, long_ns = alone[group->alone * 9 / 10].key,
+                       short_ns = slowed[group->beside / 4].key; /* of those alone, and of the others */
+        const double usual = (double)usual_ns;
         times.compared += (double)group->beside;
         /* One name and shape can stand for several amounts of work: then the times alone differ as well. */
-        if ((double)alone[group->alone * 9 / 10].key > SLOWED * usual ||
-            (double)slowed[group->beside / 4].key < SLOWED * usual)
+        if ((double)long_ns > SLOWED * usual || (double)short_ns < SLOWED * usual)
             continue;
         for (size_t i = 0; i < group->beside && ret == 0; i++) {
             times.slower_ns += fmax((double)slowed[i].key - usual, 0);
-            plan->op_ns[slowed[i].value] = (uint64_t)usual;
+            plan->op_ns[slowed[i].value] = usual_ns;
             ret = gw_comm_plan_mark(plan, slowed[i].value);
         }
     }

@@ -381,7 +381,7 @@ static int say_parse_error(struct gw_kineto *self)
     size_t length = words ? strcspn((const char *)words, "\n") : 0;
     gw_error_set(self->error, -EBADMSG,
                  "%s: no valid JSON near byte %llu (%.*s): the trace is damaged; export or copy it again", self->path,
-                 (unsigned long long)(self->fed_bytes + yajl_get_bytes_consumed(self->parser)), (int)length,
+                 (unsigned long long)self->fed_bytes + yajl_get_bytes_consumed(self->parser), (int)length,
                  words ? (const char *)words : "");
     yajl_free_error(self->parser, words);
     return -EBADMSG;
