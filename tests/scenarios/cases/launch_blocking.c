@@ -1,7 +1,7 @@
 /*
  * source: Lightning#17359
  * fault: every launch is followed by a synchronisation
- * verdict: blocking-launches, device-sync
+ * verdict: blocking-launches
  * also: dispatch-bound
  */
 #include "tests/scenarios/scenario.h"
