@@ -7,6 +7,7 @@
 #include "shim/api/functions.h"
 
 #define CAUSES_SHOWN 6
+#define SHOWN_MS 0.0005 /* less is printed as nothing */
 #define TOLD_PERCENT 1  /* of a step: worth a word */
 #define SMALL_PART 0.5  /* of the largest loss of time: what a verdict saves of it leaves the larger part open */
 #define BUSY_PERCENT 95 /* of a step: the kernels are what it takes */
@@ -217,7 +218,7 @@ static void print_classes(const struct gw_report_sheet *sheet, const char *headi
     gw_page_heading(&sheet->page, heading);
     print_bar(sheet);
     for (int c = 0; c < GW_CLASS_COUNT; c++) {
-        if (sheet->ms[c] <= 0 && !sheet->options->verbose)
+        if (sheet->ms[c] < SHOWN_MS && !sheet->options->verbose)
             continue;
         fputs("  ", sheet->page.out);
         gw_page_style(&sheet->page, looks[c].color);
