@@ -2,6 +2,7 @@
 """The options of `gpuwitness report`, each against what --json says of the same run:
 
     check_report.py GPUWITNESS TRAIN_LOOP"""
+import csv
 import json
 import pathlib
 import subprocess
@@ -51,6 +52,18 @@ def main():
             expect(verdict["verdict"] != "unknown" or "unknown" in alone, f"--verdict {verdict['id']}: {alone}")
             explained = run("report", "--explain", verdict["id"])
             expect(explained.startswith(verdict["id"] + ": ") and "What mends it: " in explained, explained)
+        # Each piece of evidence is a call of the timeline, or a pause of the host up to one.
+        run("export", "-o", pathlib.Path(name) / "csv", folder)
+        with open(pathlib.Path(name) / "csv" / "calls.csv", newline="") as file:
+            calls = {int(call["begin_ns"]): call["name"] for call in csv.DictReader(file) if call["depth"] == "1"}
+        pieces = [(verdict["id"], piece) for verdict in confirmed for piece in verdict["evidence"]]
+        expect(pieces, "no verdict has evidence")
+        for verdict_id, piece in pieces:
+            if piece["what"].startswith("outside CUDA before "):
+                expect(piece["t_ns"] + piece["dur_ns"] in calls, f"evidence of {verdict_id}: no call ends the pause: {piece}")
+            else:
+                expect(calls.get(piece["t_ns"], "?") in piece["what"], f"evidence of {verdict_id} is no call: {piece}")
+
         expect("did you mean 'host-sync'" in run("report", "--verdict", "host-sink", folder, status=2), "--verdict")
         expect("did you mean 'host-sync'" in run("report", "--explain", "host-sink", status=2), "--explain")
 
