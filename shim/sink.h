@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GW_SINK_VERSION 10u
+#define GW_SINK_VERSION 11u
 #define GW_WORDS_MAX 40u // the longest list of words a wrapper hands over
 
 // How a program reached an API; bit api * 3 + route of gw_notes.routes.
@@ -78,6 +78,7 @@ struct gw_thread {
     uint64_t context;      // whose default streams the cache above names
     struct gw_call *timed; // the driver's call in progress that is to be timed; NULL: none
     sigset_t fork_signals;
+    bool fork_locked; // this thread forks, and holds LTTng's locks for it
 };
 
 // One call in progress, on the wrapper's stack.

@@ -27,18 +27,23 @@ bool gw_fork_is_awake(void)
 
 static void before(void)
 {
-    if (!gw_fork_is_awake())
+    struct gw_thread *thread = gw_tracer.host->thread();
+
+    thread->fork_locked = gw_fork_is_awake(); // another thread may wake this process meanwhile
+    if (!thread->fork_locked)
         return;
-    lttng_ust_before_fork(&gw_tracer.host->thread()->fork_signals);
+    lttng_ust_before_fork(&thread->fork_signals);
     lttng_ust_lock_fd_tracker(); // the child closes descriptors, too
 }
 
 static void after_in_parent(void)
 {
-    if (state != AWAKE)
+    struct gw_thread *thread = gw_tracer.host->thread();
+
+    if (!thread->fork_locked)
         return;
     lttng_ust_unlock_fd_tracker();
-    lttng_ust_after_fork_parent(&gw_tracer.host->thread()->fork_signals);
+    lttng_ust_after_fork_parent(&thread->fork_signals);
 }
 
 static void replace_by_nowhere(int fd, void *data)
@@ -63,7 +68,7 @@ static void let_go_of_descriptors(void)
 
 static void after_in_child(void)
 {
-    bool was_awake = state == AWAKE;
+    struct gw_thread *thread = gw_tracer.host->thread();
     int saved_errno = errno;
 
     gw_tracer.pid = (uint32_t)getpid();
@@ -77,9 +82,9 @@ static void after_in_child(void)
     gw_steps_forked();
     state = DORMANT;
     gw_tracer_record_first_call();
-    if (was_awake) {
+    if (thread->fork_locked) {
         lttng_ust_unlock_fd_tracker();
-        lttng_ust_after_fork_parent(&gw_tracer.host->thread()->fork_signals); // releases what was taken, no more
+        lttng_ust_after_fork_parent(&thread->fork_signals); // releases what was taken, no more
         let_go_of_descriptors();
     }
     errno = saved_errno;
