@@ -1,5 +1,5 @@
-// Kernels of the simulated libraries, whose end (NCCL's collectives) or duration (cuBLAS) they decide. Exported by
-// libcuda.so.1 beside the functions of call.h.
+// Kernels of the simulated libraries, whose end (NCCL's collectives) or duration (cuBLAS, cuDNN, cuFFT) they decide.
+// Exported by libcuda.so.1 beside the functions of call.h.
 #ifndef GW_SIMGPU_EXTERNAL_H
 #define GW_SIMGPU_EXTERNAL_H
 

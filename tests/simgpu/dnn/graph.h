@@ -1,5 +1,5 @@
-// Graphs of operations: one kernel each, whose cost is that of their convolutions, products and attention and of the tensors that
-// they read and write in memory.
+// Graphs of operations: one kernel each, whose cost is that of their convolutions, products and attention and of the
+// tensors that they read and write in memory.
 #ifndef GW_SIMGPU_DNN_GRAPH_H
 #define GW_SIMGPU_DNN_GRAPH_H
 
