@@ -30,8 +30,8 @@ struct gw_redaction {
 struct gw_redactor {
     GW_ARRAY(struct gw_redaction, list);
     GW_ARRAY(struct gw_redaction, hashed); /* names of the model that became hashes */
-    unsigned counts[6]; /* by kind, for the numbers of placeholders */
-    bool hash_names;    /* names of kernels, threads, ranges, and files outside the system's folders become hashes */
+    unsigned counts[6];                    /* by kind, for the numbers of placeholders */
+    bool hash_names; /* names of kernels, threads, ranges, and files outside the system's folders become hashes */
 };
 
 /* Replaces the strings of the model and notes what was replaced in the redactor, all zero at first but for hash_names;

@@ -27,10 +27,11 @@ bool gw_fork_is_awake(void)
 
 static void before(void)
 {
+    bool awake = gw_fork_is_awake(); // may change by another thread until after_in_parent
     struct gw_thread *thread = gw_tracer.host->thread();
 
-    thread->fork_locked = gw_fork_is_awake(); // another thread may wake this process meanwhile
-    if (!thread->fork_locked)
+    thread->fork_locked = awake;
+    if (!awake)
         return;
     lttng_ust_before_fork(&thread->fork_signals);
     lttng_ust_lock_fd_tracker(); // the child closes descriptors, too

@@ -50,14 +50,16 @@ static struct gw_diff_side *side_of(const double *lengths_ms, size_t count, size
     struct gw_process process = {.pid = 1};
     struct gw_device device = {.number = 0};
     struct gw_step steps[STEPS] = {{0}};
+    struct gw_interval times[STEPS] = {{0}};
     struct gw_step_budget cells[STEPS] = {{0}};
     struct gw_model model = {.processes = &process, .processes_count = 1, .devices = &device, .devices_count = 1};
-    struct gw_budget budget = {.cells = cells, .cells_count = count};
+    struct gw_budget budget = {.cells = cells, .cells_count = count, .times = times};
     struct gw_verdicts verdicts = {0};
     struct gw_diff_side *side = NULL;
     for (size_t i = 0; i < count; i++) {
         steps[i].end_ns = (uint64_t)(lengths_ms[i] * 1e6);
         steps[i].warmup = i < warmup;
+        times[i].end_ns = steps[i].end_ns;
         cells[i].step = (uint32_t)i;
         cells[i].ns[GW_CLASS_COMPUTE] = cells[i].ns[GW_CLASS_IDLE_HOST] = steps[i].end_ns / 2;
     }
