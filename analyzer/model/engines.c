@@ -1,9 +1,10 @@
 /*
  * What times from CUDA events miss: an operation that waits for an engine. The event before it happens when its stream
- * has come so far, and nothing on the stream shows that the operation itself began later. Two assumptions bound it;
+ * has come so far, and nothing on the stream shows that the operation itself began later. Three assumptions bound it;
  * each correction is part of the operation's stated error.
  *  - Of one direction a device copies one at a time: a copy that overlaps an earlier one of the same direction began at
  * that one's end.
+ *  - One executable graph runs one replay at a time, whatever streams they are launched on.
  *  - A kernel that another stream's kernel was running before, and that outlasts it, may have begun only when that one
  * made room.
  */
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 
 #include "analyzer/model/builder.h"
+#include "analyzer/model/map.h"
 #include "analyzer/model/radix.h"
 
 static void widen(struct gw_op *op, uint64_t by_ns)
@@ -110,6 +112,43 @@ static int group_ops(const struct gw_model *model, uint32_t **ret_indices, uint3
     return status;
 }
 
+/* The executable graph that an operation replays, 0 where that is not known. */
+static uint64_t graph_of(const struct gw_model *model, const struct gw_op *op)
+{
+    const struct gw_call *call = op->call == GW_NONE ? NULL : &model->calls[op->call];
+    bool known =
+        op->kind == GW_OP_GRAPH && !(op->flags & GW_OP_UNTIMED) && call && call->detail_kind == GW_DETAIL_GRAPH;
+    return known ? model->graphs[call->detail].exec : 0;
+}
+
+static int order_replays(struct gw_model *model, struct gw_sort_item *items)
+{
+    struct gw_map last = {0}; /* of each graph: the replay before, as a place in items */
+    size_t count = 0;
+    for (uint32_t i = 0; i < model->ops_count; i++) {
+        if (graph_of(model, &model->ops[i])) {
+            items[count++] = (struct gw_sort_item){.key = model->ops[i].end_ns, .value = i};
+        }
+    }
+    int status = gw_radix_sort(items, count);
+    for (uint32_t i = 0; i < count && !status; i++) {
+        struct gw_op *op = &model->ops[items[i].value];
+        uint32_t process = model->devices[model->streams[op->stream].device].process;
+        uint32_t *before = gw_map_find(&last, graph_of(model, op), process);
+        if (!before) {
+            status = gw_map_insert(&last, graph_of(model, op), process, i);
+            continue;
+        }
+        if (op->start_ns < items[*before].key) {
+            widen(op, items[*before].key - op->start_ns);
+            op->start_ns = items[*before].key;
+        }
+        *before = i;
+    }
+    gw_map_clear(&last);
+    return status;
+}
+
 int gw_build_engines(struct gw_builder *builder)
 {
     struct gw_model *model = builder->model;
@@ -129,6 +168,7 @@ int gw_build_engines(struct gw_builder *builder)
             order_copies(ops, count);
         }
     }
+    status = status ? status : order_replays(model, items);
     free(ops);
     free(items);
     free(indices);
