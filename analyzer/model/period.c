@@ -15,6 +15,7 @@
 #define PREFER_WHOLE_END 0.5 /* see gw_mark.preference */
 #define ORDERED 0.3          /* share of a loop's order below which units are alike by chance: see gw_order_share */
 #define REMAINDER_SHARE 0.7  /* of the units: this many must have the extra operations for them to count */
+#define EARLIER_SHARE 0.5    /* of the best mark's units: more marks before its first are of another phase */
 #define MISSED_SHARE 0.05    /* of the best mark's units: see is_as_good */
 #define FIRST_UNITS 2.0 /* of a run, may lack what a mark needs: an optimizer sets itself up after its first step */
 #define FIRST_SHARE 0.1 /* of the score, at most, that a mark may lose by them */
@@ -375,7 +376,8 @@ static bool ends_whole(const struct gw_sequence *sequence, const struct judged *
 /* Whether a mark of the same period can stand for the best one. It may score lower only by missing units at the begin
  * of the run, and may not miss others of the usual length that are like the one before them: the uploads of a loader
  * that runs ahead follow each other now and then, and none comes for the next step. (A unit unlike the one before is an
- * evaluation.) */
+ * evaluation.) Nor may it come often before the best one's first: the uploads of a program that sets itself up are no
+ * steps. */
 static bool is_as_good(const struct gw_sequence *sequence, const struct judged *judged, const struct judged *best,
                        uint32_t *counts)
 {
@@ -390,7 +392,9 @@ static bool is_as_good(const struct gw_sequence *sequence, const struct judged *
                   (double)(at[1] - at[0]) * GW_UNIT_UNUSUAL >= best->period &&
                   gw_similarity(sequence, counts, at[-1], at[0], at[0], at[1]) >= ALIKE;
     }
-    return judged->score >= least && (double)missed <= MISSED_SHARE * (double)best->count;
+    size_t earlier = best->count && judged->count ? first_at(judged, best->positions[0]) : 0;
+    return judged->score >= least && (double)earlier <= EARLIER_SHARE * (double)best->count &&
+           (double)missed <= MISSED_SHARE * (double)best->count;
 }
 
 static int choose(const struct gw_sequence *sequence, struct judged *judged, size_t count, bool to_the_end,
