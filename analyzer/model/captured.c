@@ -6,9 +6,10 @@
 #include "analyzer/model/builder.h"
 #include "shim/api/functions.h"
 
-/* The collectives of a capture, or of the graph it became: places in `list`. */
+/* The collectives of a capture, or of the graph it became: those of its thread among places in `list`. Other threads,
+ * and other ranks, may capture at the same time. */
 struct captured_range {
-    uint32_t first, count;
+    uint32_t first, count, thread;
 };
 
 struct capturing {
@@ -52,7 +53,7 @@ static int remember(struct capturing *self, uint64_t handle, uint32_t process, b
 static struct captured_range recall(const struct capturing *self, uint64_t handle, uint32_t process, bool is_exec)
 {
     const uint32_t *known = gw_map_find(&self->ranges, handle, (uint64_t)process << 1 | is_exec);
-    return known && self->found ? self->found[*known] : (struct captured_range){0, 0};
+    return known && self->found ? self->found[*known] : (struct captured_range){0};
 }
 
 /* Each collective of the graph once more, bound to the launch's next kernel of its kind. Messages share kernels. */
@@ -63,6 +64,9 @@ static int launch(struct capturing *self, uint32_t call, struct captured_range r
     const uint32_t end = self->carriers_first[call + 1];
     for (uint32_t i = 0; i < range.count; i++) {
         struct gw_collective run = model->collectives[self->list[range.first + i]];
+        if (model->calls[run.call].thread != range.thread) {
+            continue;
+        }
         const bool is_message = gw_comm_is_message(&run);
         run.call = call;
         run.is_captured = false;
@@ -112,7 +116,7 @@ static int take_call(struct capturing *self, uint32_t index)
         self->first[call->thread] = GW_NONE;
         if (first != GW_NONE) {
             return remember(self, graph->graph, process, false,
-                            (struct captured_range){first, (uint32_t)self->list_count - first});
+                            (struct captured_range){first, (uint32_t)self->list_count - first, call->thread});
         }
     } else if (is_function(call, "GraphInstantiate") || is_function(call, "GraphExecUpdate")) {
         return remember(self, graph->exec, process, true, recall(self, graph->graph, process, false));

@@ -66,7 +66,9 @@ int main(int argc, char **argv)
     if (has_graph) {
         check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
         check(cudaMemsetAsync(work, 0, 1 << 20, stream), "cudaMemsetAsync");
+        wait_for_batch(); /* so that both ranks capture at the same time */
         check(ncclAllReduce(values, values, FLOATS, ncclFloat, ncclSum, comm, stream), "ncclAllReduce");
+        wait_for_batch();
         check(cudaStreamEndCapture(stream, &graph) || cudaGraphInstantiate(&exec, graph, 0), "cudaStreamEndCapture");
     }
     for (int step = 0; step < steps; step++) {
