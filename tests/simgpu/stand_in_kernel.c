@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tests/simgpu/call.h"
+#include "tests/simgpu/entry_points.h"
 #include "tests/simgpu/external.h"
 
 static struct {
@@ -23,15 +24,8 @@ static struct {
 static CUlibrary library;
 static CUresult loaded = CUDA_ERROR_NOT_INITIALIZED;
 
-static const struct {
-    const char *name;
-    int version; // 0: not of the driver's interface
-    size_t offset;
-} entries[] = {
-#define AT(member, name, version)                                                                                      \
-    {                                                                                                                  \
-        name, version, offsetof(__typeof__(driver), member)                                                            \
-    }
+static const struct entry_point entries[] = {
+#define AT(member, name, version) ENTRY_POINT(__typeof__(driver), member, name, version)
     AT(library_load, "cuLibraryLoadData", 12000), AT(get_kernel, "cuLibraryGetKernel", 12000),
     AT(launch, "cuLaunchKernel", 4000),           AT(wait, "cuStreamSynchronize", 2000),
     AT(config_number, "simgpu_config_number", 0), AT(next_kernel_ns, "simgpu_next_kernel_ns", 0),
@@ -43,20 +37,8 @@ static void load(void)
     // The magic of a fat binary: the simulated driver reads no names of it, so that it has every kernel.
     static const unsigned image[4] = {0xba55ed50u};
     void *handle = dlopen("libcuda.so.1", RTLD_NOW);
-    PFN_cuGetProcAddress_v12000 get = handle ? (PFN_cuGetProcAddress_v12000)dlsym(handle, "cuGetProcAddress_v2") : NULL;
-    if (!get)
+    if (!find_entry_points(handle, entries, sizeof entries / sizeof *entries, &driver))
         return;
-    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
-        void *found = NULL;
-        CUdriverProcAddressQueryResult status;
-        if (entries[i].version == 0)
-            found = dlsym(handle, entries[i].name);
-        else if (get(entries[i].name, &found, entries[i].version, CU_GET_PROC_ADDRESS_DEFAULT, &status))
-            return;
-        if (!found)
-            return;
-        memcpy((char *)&driver + entries[i].offset, &found, sizeof found);
-    }
     if (driver.library_load(&library, image, NULL, NULL, 0, NULL, NULL, 0) == CUDA_SUCCESS)
         loaded = CUDA_SUCCESS;
 }

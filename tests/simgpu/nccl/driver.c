@@ -6,18 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/simgpu/entry_points.h"
+
 static struct driver driver;
 static bool is_found;
 
-static const struct {
-    const char *name;
-    int version;
-    size_t offset;
-} entries[] = {
-#define AT(member, name, version)                                                                                      \
-    {                                                                                                                  \
-        name, version, offsetof(struct driver, member)                                                                 \
-    }
+static const struct entry_point entries[] = {
+#define AT(member, name, version) ENTRY_POINT(struct driver, member, name, version)
     AT(init, "cuInit", 2000),
     AT(ctx_get_current, "cuCtxGetCurrent", 4000),
     AT(ctx_set_current, "cuCtxSetCurrent", 4000),
@@ -63,21 +58,8 @@ static bool has_library(void)
 
 static void load(void)
 {
-    PFN_cuGetProcAddress_v12000 get =
-        has_library() ? (PFN_cuGetProcAddress_v12000)dlsym(library, "cuGetProcAddress_v2") : NULL;
-    if (!get)
+    if (!find_entry_points(has_library() ? library : NULL, entries, sizeof entries / sizeof *entries, &driver))
         return;
-    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
-        void *found = NULL;
-        CUdriverProcAddressQueryResult status;
-        if (entries[i].version == 0)
-            found = dlsym(library, entries[i].name);
-        else if (get(entries[i].name, &found, entries[i].version, CU_GET_PROC_ADDRESS_DEFAULT, &status))
-            return;
-        if (!found)
-            return;
-        memcpy((char *)&driver + entries[i].offset, &found, sizeof found);
-    }
     __atomic_store_n(&is_found, true, __ATOMIC_RELEASE);
 }
 
