@@ -53,7 +53,7 @@ static void shuffle(struct work *work, struct unit *unit)
     }
 }
 
-/* Calls `visit` with the map's count of each pair of events that follow each other on a stream. */
+/* Counts the pairs of events that follow each other on a stream. */
 static int count_pairs(struct work *work, const struct unit *unit, struct gw_map *pairs)
 {
     int status = 0;
@@ -73,28 +73,21 @@ static int count_pairs(struct work *work, const struct unit *unit, struct gw_map
     return status;
 }
 
-/* Twice the pairs that both units have, and the pairs of both. */
-static int compare(struct work *work, double *ret_shared, double *ret_total)
+/* Adds twice the pairs that the second unit has in common with those of the first, and all pairs of both. */
+static int compare(struct work *work, const struct gw_map *first, double *shared, double *total)
 {
-    struct gw_map first = {0}, second = {0};
-    int status = count_pairs(work, &work->first, &first);
-    status = status ? status : count_pairs(work, &work->second, &second);
-    double shared = 0, total = 0;
+    struct gw_map second = {0};
+    int status = count_pairs(work, &work->second, &second);
     for (size_t i = 0; i < second.count && !status; i++) {
         const struct gw_map_entry *entry = &second.entries[i];
-        const uint32_t *other = gw_map_find(&first, entry->a, entry->b);
-        total += entry->value;
-        shared += !other ? 0 : 2.0 * (*other < entry->value ? *other : entry->value);
+        const uint32_t *other = gw_map_find(first, entry->a, entry->b);
+        *total += entry->value;
+        *shared += !other ? 0 : 2.0 * (*other < entry->value ? *other : entry->value);
     }
-    for (size_t i = 0; i < first.count && !status; i++) {
-        total += first.entries[i].value;
+    for (size_t i = 0; i < first->count && !status; i++) {
+        *total += first->entries[i].value;
     }
-    gw_map_clear(&first);
     gw_map_clear(&second);
-    if (!status) {
-        *ret_shared += shared;
-        *ret_total += total;
-    }
     return status;
 }
 
@@ -140,9 +133,12 @@ int gw_order_share(const struct gw_sequence *sequence, const size_t *positions, 
         }
         take_unit(sequence, at[0], at[1], &work.first);
         take_unit(sequence, at[1], at[2], &work.second);
-        status = compare(&work, &shared, &total);
+        struct gw_map first = {0};
+        status = count_pairs(&work, &work.first, &first);
+        status = status ? status : compare(&work, &first, &shared, &total);
         shuffle(&work, &work.second);
-        status = status ? status : compare(&work, &by_chance, &by_chance_total);
+        status = status ? status : compare(&work, &first, &by_chance, &by_chance_total);
+        gw_map_clear(&first);
     }
     clear_work(&work);
     if (status) {
