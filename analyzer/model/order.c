@@ -7,7 +7,7 @@
 
 #define PAIRS_SAMPLED 32u
 #define ALIKE 0.7    /* similarity of units that are compared: neighbours that are not are of different phases */
-#define UNTOLD 0.9   /* shuffled units this similar have nothing that could be in order */
+#define UNTOLD 0.9   /* a unit this similar to itself shuffled has nothing that could be in order */
 #define TELLING 16.0 /* pairs of neighbouring operations, in all: fewer tell nothing */
 
 /* One unit's events, as what follows what. */
@@ -73,22 +73,51 @@ static int count_pairs(struct work *work, const struct unit *unit, struct gw_map
     return status;
 }
 
-/* Adds twice the pairs that the second unit has in common with those of the first, and all pairs of both. */
-static int compare(struct work *work, const struct gw_map *first, double *shared, double *total)
+/* The pairs that two units have in common, and all of both: their similarity is shared / total. */
+struct pairs_in_common {
+    double shared, total;
+};
+
+static void add_common(const struct gw_map *first, const struct gw_map *second, struct pairs_in_common *sum)
 {
-    struct gw_map second = {0};
-    int status = count_pairs(work, &work->second, &second);
-    for (size_t i = 0; i < second.count && !status; i++) {
-        const struct gw_map_entry *entry = &second.entries[i];
+    for (size_t i = 0; i < second->count; i++) {
+        const struct gw_map_entry *entry = &second->entries[i];
         const uint32_t *other = gw_map_find(first, entry->a, entry->b);
-        *total += entry->value;
-        *shared += !other ? 0 : 2.0 * (*other < entry->value ? *other : entry->value);
+        sum->total += entry->value;
+        sum->shared += !other ? 0 : 2.0 * (*other < entry->value ? *other : entry->value);
     }
-    for (size_t i = 0; i < first->count && !status; i++) {
-        *total += first->entries[i].value;
+    for (size_t i = 0; i < first->count; i++) {
+        sum->total += first->entries[i].value;
     }
+}
+
+/* What comes of comparing units in their order. */
+struct order_sums {
+    struct pairs_in_common real, by_chance; /* of neighbours; the second of them shuffled */
+    struct pairs_in_common kept;            /* of a unit and itself shuffled */
+};
+
+static int compare(struct work *work, struct order_sums *sums)
+{
+    struct gw_map first = {0}, second = {0}, shuffled = {0};
+    int status = count_pairs(work, &work->first, &first);
+    status = status ? status : count_pairs(work, &work->second, &second);
+    shuffle(work, &work->second);
+    status = status ? status : count_pairs(work, &work->second, &shuffled);
+    if (!status) {
+        add_common(&first, &second, &sums->real);
+        add_common(&first, &shuffled, &sums->by_chance);
+        add_common(&second, &shuffled, &sums->kept);
+    }
+    gw_map_clear(&first);
     gw_map_clear(&second);
+    gw_map_clear(&shuffled);
     return status;
+}
+
+static double similarity(const struct pairs_in_common *sum)
+{
+    return sum->total ? sum->shared / sum->total : 1;
 }
 
 static int create_work(const struct gw_sequence *sequence, size_t longest, struct work *ret_work)
@@ -119,7 +148,7 @@ static void clear_work(struct work *work)
 int gw_order_share(const struct gw_sequence *sequence, const size_t *positions, size_t count, double *ret_share)
 {
     size_t longest = 1, step = count > 2 ? (count - 2) / PAIRS_SAMPLED + 1 : 1;
-    double shared = 0, total = 0, by_chance = 0, by_chance_total = 0;
+    struct order_sums sums = {0};
     struct work work;
     for (size_t i = 0; i + 1 < count; i++) {
         size_t length = positions[i + 1] - positions[i];
@@ -133,19 +162,14 @@ int gw_order_share(const struct gw_sequence *sequence, const size_t *positions, 
         }
         take_unit(sequence, at[0], at[1], &work.first);
         take_unit(sequence, at[1], at[2], &work.second);
-        struct gw_map first = {0};
-        status = count_pairs(&work, &work.first, &first);
-        status = status ? status : compare(&work, &first, &shared, &total);
-        shuffle(&work, &work.second);
-        status = status ? status : compare(&work, &first, &by_chance, &by_chance_total);
-        gw_map_clear(&first);
+        status = compare(&work, &sums);
     }
     clear_work(&work);
     if (status) {
         return status;
     }
-    shared = total ? shared / total : 1;
-    by_chance = by_chance_total ? by_chance / by_chance_total : 1;
-    *ret_share = total < TELLING || by_chance > UNTOLD ? 1 : (shared - by_chance) / (1 - by_chance);
+    double real = similarity(&sums.real), by_chance = similarity(&sums.by_chance);
+    bool untold = sums.real.total < TELLING || similarity(&sums.kept) > UNTOLD || by_chance >= 1;
+    *ret_share = untold ? 1 : (real - by_chance) / (1 - by_chance);
     return 0;
 }

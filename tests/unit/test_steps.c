@@ -192,6 +192,27 @@ static void test_graph_replay_with_upload(void **state)
     expect_truth(play, 0.9);
 }
 
+/* A thread of its own uploads the batches, on a stream of its own: now several follow each other, now none. Each stream
+ * by itself is one operation over and over, so that nothing in it could be in another order. */
+static void test_graph_replay_with_uploads_of_a_thread(void **state)
+{
+    (void)state;
+    struct play *play = begin_play();
+    for (int i = 0, ahead = 0; i < 30; i++) {
+        int uploads = (int)dice(play, 4);
+        uploads = ahead + uploads > 4 ? 4 - ahead : ahead + uploads < 2 ? 2 - ahead : uploads;
+        ahead += uploads - 2;
+        play_text(play, "|g");
+        repeat_text(play, "H1", (size_t)uploads);
+    }
+    struct found found;
+    find(play, &found);
+    assert_true(found.found);
+    assert_in_range(found.count, 26, 30);
+    free(found.ranges);
+    end_play(play);
+}
+
 static void test_two_streams_in_turn(void **state)
 {
     (void)state;
@@ -336,6 +357,7 @@ int main(void)
         cmocka_unit_test(test_equal_halves_that_nothing_divides),
         cmocka_unit_test(test_graph_replay_alone),
         cmocka_unit_test(test_graph_replay_with_upload),
+        cmocka_unit_test(test_graph_replay_with_uploads_of_a_thread),
         cmocka_unit_test(test_two_streams_in_turn),
         cmocka_unit_test(test_shapes_drift),
         cmocka_unit_test(test_second_thread_uploads_anywhere),
