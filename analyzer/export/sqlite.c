@@ -273,12 +273,17 @@ static void put_graph_node(struct statement *rows, const struct gw_op *op)
         put_number(rows, op->graph_node);
 }
 
-/* CUPTI's memory kinds */
+/* The memory kinds of Nsight Systems' exports, which are not CUPTI's. */
+enum { MEMORY_PAGEABLE, MEMORY_PINNED, MEMORY_DEVICE, MEMORY_MANAGED = 4, MEMORY_UNKNOWN = 7 };
+
 static int64_t memory_kind(uint8_t kind)
 {
-    static const uint8_t kinds[] = {
-        [GW_HOST_NOT] = 3, [GW_HOST_PAGEABLE] = 1, [GW_HOST_PINNED] = 2, [GW_HOST_MANAGED] = 5, [GW_HOST_UNKNOWN] = 0};
-    return kind < sizeof(kinds) ? kinds[kind] : 0;
+    static const uint8_t kinds[] = {[GW_HOST_NOT] = MEMORY_DEVICE,
+                                    [GW_HOST_PAGEABLE] = MEMORY_PAGEABLE,
+                                    [GW_HOST_PINNED] = MEMORY_PINNED,
+                                    [GW_HOST_MANAGED] = MEMORY_MANAGED,
+                                    [GW_HOST_UNKNOWN] = MEMORY_UNKNOWN};
+    return kind < sizeof(kinds) ? kinds[kind] : MEMORY_UNKNOWN;
 }
 
 static void write_kernel(struct statement *rows, const struct gw_model *model, const struct gw_op *op)
@@ -307,8 +312,8 @@ static void write_copy(struct statement *rows, const struct gw_model *model, con
     put_op(rows, model, op);
     put_number(rows, (int64_t)op->size_bytes);
     put_number(rows, copy_kinds[op->kind]);
-    put_number(rows, copy ? memory_kind(copy->src_kind) : 0);
-    put_number(rows, copy ? memory_kind(copy->dst_kind) : 0);
+    put_number(rows, copy ? memory_kind(copy->src_kind) : MEMORY_UNKNOWN);
+    put_number(rows, copy ? memory_kind(copy->dst_kind) : MEMORY_UNKNOWN);
     put_graph_node(rows, op);
     write_row(rows);
 }

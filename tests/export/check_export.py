@@ -133,6 +133,10 @@ def check_sqlite(check, path, tables):
                    [(COPIES[o["kind"]][1], int(o["bytes"]), int(o["start_ns"]), int(o["end_ns"]))
                     for o in shown(tables["ops"]) if o["kind"] in COPIES], "sqlite: copies",
                    may_be_empty=True)
+        # Memory kinds of an Nsight Systems export: 0 pageable, 1 pinned, 2 device, 4 managed.
+        check.expect(not query("SELECT * FROM CUPTI_ACTIVITY_KIND_MEMCPY WHERE copyKind IN (1, 2) AND NOT ("
+                               "(copyKind = 1 AND srcKind IN (0, 1, 4) AND dstKind = 2) OR"
+                               "(copyKind = 2 AND srcKind = 2 AND dstKind IN (0, 1, 4)))"), "sqlite: memory kinds")
         check.same(query("SELECT step, start, end, warmup FROM GPUWITNESS_STEPS"),
                    [tuple(int(s[c]) for c in ("step", "begin_ns", "end_ns", "warmup")) for s in tables["steps"]],
                    "sqlite: steps")

@@ -43,8 +43,10 @@ def current(path):
         (100, 200, 0, 1, 7, 999, global_id(50), 7, 7, 1, 1, 1, 1, 1, 1, 0, 0, None)])
     create(db, "CUPTI_ACTIVITY_KIND_MEMCPY",
            "start,end,deviceId,contextId,streamId,correlationId,globalPid,bytes,copyKind,srcKind,dstKind,graphNodeId", [
-               (2700, 3000, 0, 1, 7, 2, global_id(50), 4096, 2, 3, 1, None),
-               (9150, 9190, 0, 1, 7, 4, global_id(50), 1 << 33, 1, 2, 3, None)])
+               # memory kinds of an export: 0 pageable, 1 pinned, 2 device, 4 managed, 7 unknown
+               (2700, 3000, 0, 1, 7, 2, global_id(50), 4096, 2, 2, 0, None),
+               (9150, 9190, 0, 1, 7, 4, global_id(50), 1 << 33, 1, 1, 2, None),
+               (9200, 9210, 0, 1, 7, 0, global_id(50), 64, 11, 4, 2, None)])
     create(db, "CUPTI_ACTIVITY_KIND_MEMSET", "start,end,deviceId,contextId,streamId,correlationId,globalPid,value,bytes", [
         (1400, 1500, 1, 1, 7, 1, global_id(60), 0, 64)])
     create(db, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
@@ -61,16 +63,17 @@ def current(path):
     create(db, "TARGET_INFO_SESSION_START_TIME", "utcEpochNs,utcTime", [(1700000000000000000, "then")])
     db.commit()
     db.close()
-    return {"faults 0", "calls 9", "ops 7", "untied 1", "realtime_offset_ns 1700000000000000000",
+    return {"faults 0", "calls 9", "ops 8", "untied 2", "realtime_offset_ns 1700000000000000000",
             "process 50 rank -1", "process 60 rank -1", "thread 51 calls 7 name trainer", "thread 52 calls 1 name ?",
             "call 1 1000 1500 cudaLaunchKernel depth 1", "call 4 9100 9200 cuMemcpyHtoD_v2 depth 1",
             "call 6 9500 9600 cudaLaunchKernelExC depth 1", "call 6 9520 9580 cuLaunchKernelEx depth 2",
             "op kernel 1600 2600 stream 7 bytes 0 call 1", "op comm 9650 9950 stream 13 bytes 0 call 6",
             "op kernel 100 200 stream 7 bytes 0 call none", "op d2h 2700 3000 stream 7 bytes 4096 call 2",
-            f"op h2d 9150 9190 stream 7 bytes {1 << 33} call 4", "op memset 1400 1500 stream 7 bytes 64 call 1",
+            f"op h2d 9150 9190 stream 7 bytes {1 << 33} call 4", "op h2d 9200 9210 stream 7 bytes 64 call none",
+            "copy of call 2 from device to pageable", "copy of call 4 from pinned to device", "op memset 1400 1500 stream 7 bytes 64 call 1",
             "op graph 9410 9480 stream 7 bytes 0 call 5", "range 900 9800 51 epoch", "range 950 2000 51 inner",
             "device 0 name NVIDIA A100", "device 1 name NVIDIA H100", "device 0 kernel_ns 1170", "device 0 comm_ns 300",
-            "device 1 memset_ns 100", "device 0 copy_ns 340", f"device 0 idle_ns {9950 - 100 - 1170 - 300 - 340}",
+            "device 1 memset_ns 100", "device 0 copy_ns 350", f"device 0 idle_ns {9950 - 100 - 1170 - 300 - 350}",
             "coverage 3 unknown function: 1 calls of cudaThingOfTomorrow_v99000, which this version does not know: taken as "
             "other calls",
             "coverage 3 damaged events: 1 events lack a field that their kind must have, and were skipped"}

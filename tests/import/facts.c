@@ -151,6 +151,16 @@ int main(int argc, char **argv)
         printf("call %" PRIu64 " %" PRIu64 " %" PRIu64 " %s depth %u\n", gw_call_id(model, (uint32_t)i),
                model->calls[i].begin_ns, model->calls[i].end_ns, gw_function_name(model->calls[i].function),
                model->calls[i].depth);
+        if (model->calls[i].detail_kind == GW_DETAIL_COPY) {
+            static const char *const kinds[] = {[GW_HOST_NOT] = "device",
+                                                [GW_HOST_PAGEABLE] = "pageable",
+                                                [GW_HOST_PINNED] = "pinned",
+                                                [GW_HOST_MANAGED] = "managed",
+                                                [GW_HOST_UNKNOWN] = "unknown"};
+            const struct gw_copy *copy = &model->copies[model->calls[i].detail];
+            printf("copy of call %" PRIu64 " from %s to %s\n", gw_call_id(model, (uint32_t)i), kinds[copy->src_kind],
+                   kinds[copy->dst_kind]);
+        }
     }
     for (size_t i = 0; i < model->ops_count; i++) {
         const struct gw_op *op = &model->ops[i];

@@ -199,23 +199,26 @@ static int take_kernel(struct nsys *self, const struct row *row)
     return status ? status : gw_assembly_add_op(&self->assembly, &op);
 }
 
-/* CUPTI's memory kinds */
+/* The memory kinds of an export, which are not CUPTI's: pageable, pinned, device, array, managed, device static,
+ * managed static. */
 static uint8_t host_kind(int64_t memory_kind)
 {
-    static const uint8_t kinds[] = {GW_HOST_UNKNOWN, GW_HOST_PAGEABLE, GW_HOST_PINNED, GW_HOST_NOT,
-                                    GW_HOST_NOT,     GW_HOST_MANAGED,  GW_HOST_NOT,    GW_HOST_MANAGED};
+    static const uint8_t kinds[] = {GW_HOST_PAGEABLE, GW_HOST_PINNED, GW_HOST_NOT,    GW_HOST_NOT,
+                                    GW_HOST_MANAGED,  GW_HOST_NOT,    GW_HOST_MANAGED};
     return memory_kind >= 0 && memory_kind < (int64_t)sizeof(kinds) ? kinds[memory_kind] : GW_HOST_UNKNOWN;
 }
 
 static int take_memcpy(struct nsys *self, const struct row *row)
 {
-    /* by CUPTI's copy kinds: unknown, HtoD, DtoH, HtoA, AtoH, AtoA, AtoD, DtoA, DtoD, HtoH, PtoP */
+    /* by CUPTI's copy kinds: unknown, HtoD, DtoH, HtoA, AtoH, AtoA, AtoD, DtoA, DtoD, HtoH, PtoP, and those of managed
+     * memory that moves: HtoD, DtoH, DtoD */
     static const struct {
         uint8_t kind, direction;
     } copies[] = {{GW_OP_D2D, GW_COPY_D2D},  {GW_OP_H2D, GW_COPY_H2D}, {GW_OP_D2H, GW_COPY_D2H},
                   {GW_OP_H2D, GW_COPY_H2D},  {GW_OP_D2H, GW_COPY_D2H}, {GW_OP_D2D, GW_COPY_D2D},
                   {GW_OP_D2D, GW_COPY_D2D},  {GW_OP_D2D, GW_COPY_D2D}, {GW_OP_D2D, GW_COPY_D2D},
-                  {GW_OP_HOST, GW_COPY_H2H}, {GW_OP_P2P, GW_COPY_P2P}};
+                  {GW_OP_HOST, GW_COPY_H2H}, {GW_OP_P2P, GW_COPY_P2P}, {GW_OP_H2D, GW_COPY_H2D},
+                  {GW_OP_D2H, GW_COPY_D2H},  {GW_OP_P2P, GW_COPY_P2P}};
     struct gw_import_op op;
     int64_t kind = number(row, 7, 0);
     if (!take_op(self, row, &op)) {
@@ -227,8 +230,8 @@ static int take_memcpy(struct nsys *self, const struct row *row)
     op.size_bytes = amount(row, 6);
     op.kind = copies[kind].kind;
     op.direction = copies[kind].direction;
-    op.src_kind = host_kind(number(row, 8, 0));
-    op.dst_kind = host_kind(number(row, 9, 0));
+    op.src_kind = host_kind(number(row, 8, -1));
+    op.dst_kind = host_kind(number(row, 9, -1));
     op.graph_node = (uint32_t)number(row, 10, GW_NONE);
     return gw_assembly_add_op(&self->assembly, &op);
 }
