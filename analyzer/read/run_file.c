@@ -238,7 +238,12 @@ static int read_functions(struct gw_run_file *run, struct gw_error *error)
             status = gw_error_set(error, -EBADMSG, "%s: line %u is not \"id name\"; copy the run again", path, at_line);
             goto end;
         }
-        name[strcspn(name, "\n")] = '\0';
+        size_t length = strcspn(name, "\n");
+        if (!name[length]) {
+            status = gw_error_set(error, -EBADMSG, "%s: line %u is cut off; copy the run again", path, at_line);
+            goto end;
+        }
+        name[length] = '\0';
         run->functions[id] = strdup(name + 1);
         if (!run->functions[id]) {
             status = gw_error_set(error, -ENOMEM, "%s: no memory for the function names", path);
