@@ -19,7 +19,7 @@ struct holding {
     double kernels; /* distinct ones in a unit: the mean */
     double all;     /* distinct ones in all of them */
     bool copies;    /* most units upload or read */
-    bool replays;   /* some replay a graph: many kernels behind one event */
+    bool replays;   /* most replay a graph: many kernels behind one event */
 };
 
 /* Numbers of the part and of the unit in which each kernel was seen last. */
@@ -41,7 +41,7 @@ static int find_holding(const struct gw_sequence *sequence, const struct gw_peri
     struct seen seen = {calloc(sequence->token_count + 1u, sizeof(*seen.in_part)),
                         calloc(sequence->token_count + 1u, sizeof(*seen.in_unit))};
     struct holding holding = {0};
-    size_t covered = 0, kernels = 0, all = 0, with_copies = 0;
+    size_t covered = 0, kernels = 0, all = 0, with_copies = 0, with_replays = 0;
     int status = seen.in_part && seen.in_unit ? 0 : -ENOMEM;
     size_t at = status ? last : next_mark(sequence, &period->mark, first, last);
     while (at < last) {
@@ -62,7 +62,7 @@ static int find_holding(const struct gw_sequence *sequence, const struct gw_peri
                 }
             }
             with_copies += (traits & (GW_TRAIT_UPLOAD | GW_TRAIT_READ)) != 0;
-            holding.replays |= (traits & GW_TRAIT_REPLAY) != 0;
+            with_replays += (traits & GW_TRAIT_REPLAY) != 0;
         }
         at = next;
     }
@@ -73,18 +73,24 @@ static int find_holding(const struct gw_sequence *sequence, const struct gw_peri
         holding.kernels = holding.units ? (double)kernels / (double)holding.units : 0.0;
         holding.all = (double)all;
         holding.copies = with_copies * 5 >= holding.units * 4 && holding.units;
+        holding.replays = with_replays * 5 >= holding.units * 4 && holding.units;
         *ret_holding = holding;
     }
     return status;
 }
 
-/* A loop that goes on to the end of the run goes before a phase that is over by then when its units run more kernels,
- * and the phase either tries one thing after another or, unlike the loop, moves no data. An evaluation or a checkpoint
- * at the end runs fewer than a training step, or follows one that stays the same. */
+/* A loop that goes on to the end of the run goes before a phase that is over by then when it replays what the phase
+ * warmed up and captured, or when its units run more kernels, and the phase either tries one thing after another or,
+ * unlike the loop, moves no data. An evaluation or a checkpoint at the end runs fewer than a training step, or follows
+ * one that stays the same. */
 static bool is_loop_after(const struct holding *loop, const struct holding *phase)
 {
-    return loop->units >= UNITS_MIN && loop->kernels > phase->kernels && !phase->replays &&
-           (phase->all >= CHANGING * phase->kernels || (loop->copies && !phase->copies));
+    if (loop->units < UNITS_MIN || phase->replays) {
+        return false;
+    }
+    bool replays_it = loop->replays && loop->units > phase->units;
+    return replays_it || (loop->kernels > phase->kernels &&
+                          (phase->all >= CHANGING * phase->kernels || (loop->copies && !phase->copies)));
 }
 
 int gw_period_find(const struct gw_sequence *sequence, struct gw_mark *ret_mark, double *ret_confidence,
@@ -99,9 +105,6 @@ int gw_period_find(const struct gw_sequence *sequence, struct gw_mark *ret_mark,
     while (end && sequence->events[end - 1].op == GW_NONE) {
         end--;
     }
-    if (!status && period.found) {
-        status = find_holding(sequence, &period, first, last, &phase);
-    }
     size_t size = end < 2 * WINDOW_EVENTS ? end / 2 : WINDOW_EVENTS;
     for (; size >= PHASE_EVENTS_MIN && size >= end / PHASE_SHARE_MIN && !status && !superseded && period.found;
          size /= 2) {
@@ -109,7 +112,8 @@ int gw_period_find(const struct gw_sequence *sequence, struct gw_mark *ret_mark,
         if (status || rest.share > GONE) {
             continue;
         }
-        status = gw_period_find_within(sequence, end - size, sequence->count, &later);
+        status = find_holding(sequence, &period, first, end - size < last ? end - size : last, &phase);
+        status = status ? status : gw_period_find_within(sequence, end - size, sequence->count, &later);
         if (!status && later.found && later.confidence >= SURE) {
             status = find_holding(sequence, &later, end - size, end, &loop);
             superseded = !status && is_loop_after(&loop, &phase);

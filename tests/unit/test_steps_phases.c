@@ -62,6 +62,23 @@ static void test_trials_within_the_loop(void **state)
     end_play(play);
 }
 
+/* PyTorch's way to a graph: a few steps are run as they are, one is captured, and then it is replayed. Their operations
+ * outnumber those of all replays. */
+static void test_replays_of_what_was_warmed_up(void **state)
+{
+    (void)state;
+    struct play *play = begin_play();
+    repeat_text(play, "H", 30);
+    for (int i = 0; i < 3; i++) {
+        play_text(play, "fv");
+        repeat_text(play, "abcdefhijklmnopq", 12);
+        repeat_text(play, i ? "OPQ" : "ttOPQ", 20);
+    }
+    repeat_text(play, "|HHxyg", 30);
+    play_text(play, "s");
+    expect_truth(play, 0.5);
+}
+
 /* A graph is all of a step, however many kernels follow one by one. */
 static void test_evaluation_after_graph_replays(void **state)
 {
@@ -176,6 +193,7 @@ int main(void)
         cmocka_unit_test(test_trials_before_the_loop),
         cmocka_unit_test(test_trials_that_meet_the_host),
         cmocka_unit_test(test_trials_within_the_loop),
+        cmocka_unit_test(test_replays_of_what_was_warmed_up),
         cmocka_unit_test(test_evaluation_after_graph_replays),
         cmocka_unit_test(test_interrupted),
         cmocka_unit_test(test_log_line_every_ten_steps),
