@@ -6,10 +6,13 @@
 #include "analyzer/model/order.h"
 
 #define MARKS_MAX 128u
-#define ALIKE 0.7        /* similarity of neighbouring units of one loop */
-#define GOOD_SHARE 0.85  /* of the best score: as good as the best */
-#define SAME_PERIOD 0.03 /* relative difference of two periods that are the same */
-#define PARTS_MAX 64u    /* more equal parts than this are steps of an epoch, not parts of a step */
+#define ALIKE 0.7            /* similarity of neighbouring units of one loop */
+#define GOOD_SHARE 0.85      /* of the best score: as good as the best */
+#define EVALUATED_SHARE 0.5  /* of the best score: steps of which every second or third is followed by an evaluation */
+#define EVALUATION_MOST 0.25 /* of a step: longer evaluations make units of another length */
+#define AS_GOOD_SHARE 0.9    /* of the best score: what another mark of the same units may have */
+#define SAME_PERIOD 0.03     /* relative difference of two periods that are the same */
+#define PARTS_MAX 64u        /* more equal parts than this are steps of an epoch, not parts of a step */
 #define SAMPLED_UNITS 64u
 #define WHOLE 0.95           /* similarity of a whole unit to the one before */
 #define PREFER_WHOLE_END 0.5 /* see gw_mark.preference */
@@ -120,12 +123,13 @@ static size_t parts_within(const struct judged *inner, size_t first, size_t last
 struct remainder {
     double extra;  /* of tokens that one part alone has: an optimizer after accumulation */
     double uneven; /* missing, of tokens that several parts have and others lack: an evaluation between steps */
+    double split;  /* of tokens that several parts have and several others lack: the parts are no steps */
 };
 
 struct remainder_work {
     uint32_t *counts, *present, *seen_in; /* of each token within a unit: events, parts that have it, last such part */
     uint32_t *with_extra, *with_uneven;   /* units in which the token sets parts apart, and by how many events */
-    double *extra, *uneven;
+    double *extra, *uneven, *split;
 };
 
 static bool are_alike(const struct gw_sequence *sequence, const size_t *bounds, size_t parts, uint32_t *counts)
@@ -162,6 +166,7 @@ static void add_unit(const struct gw_sequence *sequence, const size_t *bounds, s
             work->with_uneven[number] += uneven;
             work->extra[number] += alone ? count : 0;
             work->uneven[number] += !uneven ? 0 : (double)(parts - present) * count / present;
+            work->split[number] += uneven && present + 1 < parts ? count : 0;
         }
         work->counts[number] = work->present[number] = work->seen_in[number] = 0;
     }
@@ -175,11 +180,11 @@ static int find_remainder(const struct gw_sequence *sequence, const struct judge
     size_t numbers = lanes ? sequence->lane_count : sequence->token_count;
     size_t units = outer->count - 1, sampled = 0, step = units / SAMPLED_UNITS + 1;
     uint32_t *integers = calloc(numbers * 5, sizeof(*integers));
-    double *sums = calloc(numbers * 2, sizeof(*sums));
+    double *sums = calloc(numbers * 3, sizeof(*sums));
     int status = integers && sums ? 0 : -ENOMEM;
     struct remainder_work work = {
         integers, integers + numbers, integers + numbers * 2, integers + numbers * 3, integers + numbers * 4,
-        sums,     sums + numbers};
+        sums,     sums + numbers,     sums + numbers * 2};
     for (size_t u = 0; u < units && !status; u += step) {
         size_t first = outer->positions[u], last = outer->positions[u + 1];
         size_t inner_first = first_at(inner, first), within = parts_within(inner, first, last);
@@ -190,13 +195,14 @@ static int find_remainder(const struct gw_sequence *sequence, const struct judge
             sampled++;
         }
     }
-    struct remainder remainder = {0, 0};
+    struct remainder remainder = {0};
     for (size_t n = 0; n < numbers && sampled && !status; n++) {
         if (work.with_extra[n] >= REMAINDER_SHARE * (double)sampled) {
             remainder.extra += work.extra[n] / (double)sampled;
         }
         if (work.with_uneven[n] >= REMAINDER_SHARE * (double)sampled) {
             remainder.uneven += work.uneven[n] / (double)sampled;
+            remainder.split += work.split[n] / (double)sampled;
         }
     }
     free(integers);
@@ -293,14 +299,16 @@ static size_t typical_parts(const struct judged *outer, const struct judged *inn
 /* Whether the outer unit is nothing but several inner ones: then the inner one is the step. Operations that come once
  * for all parts (an optimizer) make the outer one the step; a log line or a checkpoint (copies, waits) does not, unless
  * the parts never meet the host, as layers do. Silences with now more, now fewer parts between them are the machine's
- * doing. */
+ * doing. An inner mark of a low score has to be that of steps with an evaluation after every second or third: most of
+ * the parts have what one has not. */
 static int is_repetition(const struct gw_sequence *sequence, const struct judged *outer, const struct judged *inner,
-                         bool *ret_repetition)
+                         bool scores_low, bool *ret_repetition)
 {
     bool agreeing = false, by_silence = outer->mark.kind == GW_MARK_AFTER_GAP, piece = false;
     size_t parts = typical_parts(outer, inner, &agreeing);
     *ret_repetition = false;
-    if (parts < 2 || (!inner->host && !agreeing && !by_silence)) {
+    if (parts < 2 || (!inner->host && !agreeing && !by_silence) ||
+        (scores_low && (!agreeing || !inner->host || parts < 3))) {
         return 0;
     }
     int status = is_piece(sequence, outer, inner, &piece);
@@ -313,7 +321,8 @@ static int is_repetition(const struct gw_sequence *sequence, const struct judged
     }
     struct remainder rest;
     status = find_remainder(sequence, outer, inner, agreeing ? parts : 0, GW_TRAIT_KERNEL, false, &rest);
-    if (status || rest.extra > rest.uneven) {
+    if (status || rest.extra > rest.uneven || rest.split > rest.extra ||
+        (scores_low && rest.extra >= rest.uneven / 2)) {
         return status;
     }
     if (!inner->host && agreeing) {
@@ -382,7 +391,7 @@ static bool is_as_good(const struct gw_sequence *sequence, const struct judged *
                        uint32_t *counts)
 {
     size_t at_begin = judged->count ? first_at(best, judged->positions[0]) : 0, missed = 0;
-    double least = 0.95 * best->score;
+    double least = AS_GOOD_SHARE * best->score;
     if (judged->count + at_begin >= best->count) {
         least -= fmin(FIRST_SHARE, FIRST_UNITS * best->period / (double)sequence->count);
     }
@@ -395,6 +404,15 @@ static bool is_as_good(const struct gw_sequence *sequence, const struct judged *
     size_t earlier = best->count && judged->count ? first_at(judged, best->positions[0]) : 0;
     return judged->score >= least && (double)earlier <= EARLIER_SHARE * (double)best->count &&
            (double)missed <= MISSED_SHARE * (double)best->count;
+}
+
+/* Whether two marks are of the same loop: their units are as long, or those of the one hold an evaluation now and then,
+ * which are units of the other: then it has to score no lower. */
+static bool is_same_loop(const struct judged *judged, const struct judged *best)
+{
+    double more = judged->period / best->period - 1;
+    return fabs(more) <= SAME_PERIOD ||
+           (more > 0 && more <= EVALUATION_MOST && judged->score >= best->score && 2 * judged->count > best->count);
 }
 
 static int choose(const struct gw_sequence *sequence, struct judged *judged, size_t count, bool to_the_end,
@@ -417,11 +435,13 @@ static int choose(const struct gw_sequence *sequence, struct judged *judged, siz
         repeats = false;
         for (size_t i = 0; i < count; i++) {
             bool repetition = false;
-            if (judged[i].score < GOOD_SHARE * best || judged[i].period > (1 - SAME_PERIOD) * judged[chosen].period ||
+            if (judged[i].score < EVALUATED_SHARE * best ||
+                judged[i].period > (1 - SAME_PERIOD) * judged[chosen].period ||
                 (inner < count && judged[i].period <= judged[inner].period)) {
                 continue;
             }
-            int status = is_repetition(sequence, &judged[chosen], &judged[i], &repetition);
+            int status =
+                is_repetition(sequence, &judged[chosen], &judged[i], judged[i].score < GOOD_SHARE * best, &repetition);
             if (status) {
                 return status;
             }
@@ -438,8 +458,7 @@ static int choose(const struct gw_sequence *sequence, struct judged *judged, siz
     size_t top = chosen;
     double top_preference = -1;
     for (size_t i = 0; i < count && chosen < count; i++) {
-        if (fabs(judged[i].period - judged[chosen].period) > SAME_PERIOD * judged[chosen].period ||
-            !is_as_good(sequence, &judged[i], &judged[chosen], counts)) {
+        if (!is_same_loop(&judged[i], &judged[chosen]) || !is_as_good(sequence, &judged[i], &judged[chosen], counts)) {
             continue;
         }
         bool whole = to_the_end && ends_whole(sequence, &judged[i], counts);

@@ -5,12 +5,14 @@
 #include "analyzer/model/sequence.h"
 
 #define SAMPLES 16u
+#define AS_TYPICAL 0.98   /* of the similarity of the unit most like the others */
 #define LIKE_TYPICAL 0.75 /* similarity to the typical unit of a step, … */
 #define LIKE_BEFORE 0.75  /* … or to the step before it: shapes drift */
 #define SAME_KINDS 0.9    /* … or of the kinds of operations it has: sequences of any length run the same ones */
 #define LIKE_CUT 0.75     /* of a unit that is cut at the typical length */
 #define CONTAINED 0.95    /* share of the typical unit that a longer one contains: a step with something inside it */
 #define CONTAINED_MAX 4.0 /* times the typical length */
+#define LACKING 0.6       /* share of the typical unit's kinds that an evaluation has at most */
 #define LONG 1.3          /* times the typical length: something follows the step inside its unit */
 
 struct applying {
@@ -83,19 +85,26 @@ static double last_similarity(struct applying *self, size_t unit)
 static void find_typical(struct applying *self, size_t from)
 {
     size_t asked = self->count > 1 ? self->count - 1 : 1, first = 0;
-    double best = -1;
+    double best = -1, sums[SAMPLES + 1];
     while (first + 1 < asked && self->positions[first] < from) {
         first++;
     }
-    size_t step = (asked - first) / SAMPLES + 1;
+    size_t step = (asked - first) / SAMPLES + 1, count = 0;
     for (size_t a = first; a < asked; a += step) {
-        double sum = 0;
+        sums[count] = 0;
         for (size_t b = first; b < asked; b += step) {
-            sum += a == b ? 0 : unit_similarity(self, a, b);
+            sums[count] += a == b ? 0 : unit_similarity(self, a, b);
         }
-        if (sum > best) {
-            best = sum;
-            self->typical = a;
+        best = sums[count] > best ? sums[count] : best;
+        count++;
+    }
+    /* Of those as good as the best the shortest: others may have something inside them. */
+    size_t shortest = SIZE_MAX;
+    for (size_t i = 0; i < count; i++) {
+        size_t unit = first + i * step, length = self->positions[unit + 1] - self->positions[unit];
+        if (sums[i] >= AS_TYPICAL * best && length < shortest) {
+            shortest = length;
+            self->typical = unit;
         }
     }
 }
@@ -144,6 +153,28 @@ static size_t step_before(struct applying *self, size_t end, size_t least, doubl
     return best_at;
 }
 
+/* Whether a range before a step is something else than a part of it: it has kernels that the typical unit has not, or
+ * lacks many of the kinds that this one has, as an evaluation does the backward pass. */
+static bool is_other(struct applying *self, size_t first, size_t end)
+{
+    const struct gw_sequence_event *events = self->sequence->events;
+    size_t from = self->positions[self->typical], to = self->positions[self->typical + 1], kinds = 0, shared = 0;
+    bool others = false;
+    for (size_t e = from; e < to; e++) {
+        kinds += self->counts[events[e].token] == 0;
+        self->counts[events[e].token] = 1;
+    }
+    for (size_t e = first; e < end; e++) {
+        others |= events[e].traits & GW_TRAIT_KERNEL && !self->counts[events[e].token];
+        shared += self->counts[events[e].token] == 1;
+        self->counts[events[e].token] += self->counts[events[e].token] == 1;
+    }
+    for (size_t e = from; e < to; e++) {
+        self->counts[events[e].token] = 0;
+    }
+    return others || (double)shared <= LACKING * (double)kinds;
+}
+
 static void take_unit(struct applying *self, size_t unit)
 {
     size_t first = self->positions[unit], end = self->positions[unit + 1];
@@ -159,10 +190,13 @@ static void take_unit(struct applying *self, size_t unit)
                 (struct gw_step_range){.first = first, .count = typical_count, .open = true};
             return;
         }
-        /* An evaluation begins as a step does. */
+    }
+    if (end - first > typical_count && !is_last) {
+        /* An evaluation begins as a step does; a short one has kernels of its own. */
         double of_tail = 0;
-        size_t tail = is_last ? GW_NO_EVENT : step_before(self, end, first, &of_tail);
-        if (tail != GW_NO_EVENT && of_tail > similarity) {
+        size_t tail = step_before(self, end, first, &of_tail);
+        bool is_long = (double)(end - first) > LONG * (double)typical_count;
+        if (tail != GW_NO_EVENT && of_tail > similarity && (is_long || is_other(self, first, tail))) {
             self->ranges[self->range_count++] = (struct gw_step_range){.first = tail, .count = end - tail};
             return;
         }

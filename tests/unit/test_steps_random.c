@@ -35,7 +35,7 @@ static struct loop random_loop(struct play *play)
     random_text(play, loop.update, 1 + dice(play, 6), 'A', 6);
     loop.micro_steps = dice(play, 3) ? 1 : 1u << (1 + dice(play, 3));
     loop.log_every = one_of(play, 12);
-    loop.evaluate_every = one_of(play, 20) * 2;
+    loop.evaluate_every = dice(play, 2) ? one_of(play, 20) * 2 : one_of(play, 3);
     loop.save_every = one_of(play, 20) * 2;
     loop.warmup = dice(play, 3) ? dice(play, 40) : 0;
     loop.trials = dice(play, 4) ? 0 : dice(play, 9);
