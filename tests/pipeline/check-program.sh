@@ -1,7 +1,8 @@
 #!/bin/sh
 # check-program.sh BUILD NAME PROGRAM [OPTION of gw-compare-truth…]
-# Records PROGRAM on the simulated GPU, which logs what happens, exports the run and compares the two. CONF in the environment: a
-# configuration of the simulated GPU to start from; TIMING: how the GPU's times are taken. Keeps its folder when something differs.
+# Records PROGRAM on the simulated GPU, which logs what happens, exports the run and compares the two; then why the GPU was idle with
+# what the exported calls say. CONF in the environment: a configuration of the simulated GPU to start from; TIMING: how the GPU's times
+# are taken. Keeps its folder when something differs.
 set -eu
 build=$1 name=$2 program=$3
 shift 3
@@ -26,4 +27,5 @@ if [ -s "$folder/steps.txt" ]; then
     set -- "$@" --steps "$folder/steps.txt"
 fi
 "$build/bin/gw-compare-truth" "$@" "$folder/run" "$folder/csv" "$folder"/truth.*.csv || fail "the model differs from the truth"
+python3 "$(dirname "$0")/check_gaps.py" "$folder/csv" || fail "idle time is not classed as the calls say"
 rm -rf "$folder"
