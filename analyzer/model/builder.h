@@ -70,6 +70,13 @@ struct gw_builder {
     struct gw_error *error;
 };
 
+/* The end of what begins at begin_ns: lengths are differences, and in a damaged trace an end can come before its begin.
+ */
+static inline uint64_t gw_end_after(uint64_t begin_ns, uint64_t end_ns)
+{
+    return end_ns < begin_ns ? begin_ns : end_ns;
+}
+
 /* Appends one zeroed item to a counted array of the model, doubling at powers of two. */
 #define GW_GROW(array, count) gw_grow((void **)&(array), (count), sizeof(*(array)))
 int gw_grow(void **array, size_t count, size_t item_bytes);

@@ -296,7 +296,7 @@ static int gather(struct gathering *self)
         struct gw_call *call = &model->calls[k];
         *call = (struct gw_call){
             .begin_ns = record.begin_ns,
-            .end_ns = unfinished ? GW_TIME_UNKNOWN : record.time_ns,
+            .end_ns = unfinished ? GW_TIME_UNKNOWN : gw_end_after(record.begin_ns, record.time_ns),
             .thread = thread,
             .result = record.result,
             .function = function_of(builder, input, &record),

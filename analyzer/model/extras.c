@@ -33,7 +33,7 @@ static int add_thread_gap(struct gw_builder *builder, size_t input, const struct
     uint64_t switches = words[GW_ARG_thread_gap_switches], faults = words[GW_ARG_thread_gap_faults];
     model->thread_gaps[model->thread_gaps_count++] = (struct gw_thread_gap){
         .begin_ns = record->begin_ns,
-        .end_ns = words[GW_ARG_thread_gap_end],
+        .end_ns = gw_end_after(record->begin_ns, words[GW_ARG_thread_gap_end]),
         .cpu_ns = words[GW_ARG_thread_gap_cpu],
         .thread = *thread,
         .voluntary_switches = (uint32_t)switches,

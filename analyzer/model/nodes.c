@@ -89,7 +89,7 @@ size_t gw_builder_add_nodes(struct gw_builder *builder, const struct gw_op *laun
         gw_builder_record(builder, reference, &record);
         struct gw_op op = *launch;
         op.start_ns = record.begin_ns;
-        op.end_ns = record.words[GW_ARG_gpu_node_end];
+        op.end_ns = gw_end_after(record.begin_ns, record.words[GW_ARG_gpu_node_end]);
         op.error_ns = (uint32_t)record.words[GW_ARG_gpu_node_error];
         op.graph_node = (uint32_t)record.words[GW_ARG_gpu_node_node];
         op.flags &= (uint8_t)~GW_OP_UNTIMED;

@@ -71,7 +71,7 @@ uint8_t gw_builder_copy_kind(uint8_t direction)
 static void set_times(struct gw_op *op, const struct gw_record *timing)
 {
     op->start_ns = timing->begin_ns;
-    op->end_ns = timing->words[GW_ARG_gpu_op_end];
+    op->end_ns = gw_end_after(timing->begin_ns, timing->words[GW_ARG_gpu_op_end]);
     op->error_ns = (uint32_t)timing->words[GW_ARG_gpu_op_error];
     op->flags &= (uint8_t)~GW_OP_UNTIMED;
     if (GW_WHERE_FLAGS(timing->site) & GW_GPU_OP_START_SHARED) {

@@ -380,6 +380,30 @@ static void test_steps_by_name(void **state)
     end_trace(&trace);
 }
 
+/* As a damaged trace may say: every length is a difference of the two. */
+static void test_ends_before_their_begins(void **state)
+{
+    (void)state;
+    struct trace trace;
+    begin_trace(&trace);
+    add_stream(&trace, 10, 0, STREAM, 1);
+    add_call(&trace, 1, "cudaGetDevice", 1, 100, 90, 0);
+    add_launch(&trace, 2, 200, 210, 1);
+    add_gpu_op(&trace, 2, 0, GW_GPU_OP_KERNEL, 300, 250);
+    const uint64_t gap[GW_ARGS_thread_gap] = {[GW_ARG_thread_gap_end] = 310};
+    add(&trace, 0,
+        (struct gw_record){.type = GW_RECORD_thread_gap, .time_ns = 330, .begin_ns = 320, .call = GW_CALL_ID(TID, 3)},
+        gap, GW_ARGS_thread_gap);
+    const struct gw_model *model = build(&trace);
+    assert_int_equal(model->calls[0].begin_ns, 100);
+    assert_int_equal(model->calls[0].end_ns, 100);
+    assert_int_equal(model->ops[0].start_ns, 300);
+    assert_int_equal(model->ops[0].end_ns, 300);
+    assert_int_equal(model->thread_gaps[0].begin_ns, 320);
+    assert_int_equal(model->thread_gaps[0].end_ns, 320);
+    end_trace(&trace);
+}
+
 /* A step is one graph launch, in which the same two kernels alternate: it is not their period. */
 static void test_steps_of_graph_launches(void **state)
 {
@@ -428,6 +452,7 @@ int main(void)
         cmocka_unit_test(test_communication_kernel),
         cmocka_unit_test(test_thread_gap_and_loss),
         cmocka_unit_test(test_counters_that_wrap),
+        cmocka_unit_test(test_ends_before_their_begins),
         cmocka_unit_test(test_functions_of_another_build),
         cmocka_unit_test(test_two_ranks),
         cmocka_unit_test(test_nothing_recorded),
