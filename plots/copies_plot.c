@@ -10,86 +10,50 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyzer/model/map.h"
+#include "analyzer/model/copies.h"
 
 #define DOTS_MAX 20000u
 #define CHART_HEIGHT 470.0
 #define AXIS_WIDTH 80.0
 
-enum group { H2D_PAGEABLE, H2D_PINNED, D2H_PAGEABLE, D2H_PINNED, ON_DEVICE, BETWEEN, GROUPS };
-
 static const struct {
     uint32_t colour;
     const char *words;
-} groups[GROUPS] = {
-    [H2D_PAGEABLE] = {0xe9775cff, "to device from pageable memory"},
-    [H2D_PINNED] = {0x1f9e8fff, "to device from page-locked memory"},
-    [D2H_PAGEABLE] = {0xb0475fff, "to host into pageable memory"},
-    [D2H_PINNED] = {0x2f6fb0ff, "to host into page-locked memory"},
-    [ON_DEVICE] = {0x8a93a1ff, "on one device"},
-    [BETWEEN] = {0x9364b5ff, "between devices"},
+} groups[GW_COPY_GROUP_COUNT] = {
+    [GW_COPIES_H2D_PAGEABLE] = {0xe9775cff, "to device from pageable memory"},
+    [GW_COPIES_H2D_PINNED] = {0x1f9e8fff, "to device from page-locked memory"},
+    [GW_COPIES_H2D_UNKNOWN] = {0xc9a227ff, "to device from memory not known"},
+    [GW_COPIES_D2H_PAGEABLE] = {0xb0475fff, "to host into pageable memory"},
+    [GW_COPIES_D2H_PINNED] = {0x2f6fb0ff, "to host into page-locked memory"},
+    [GW_COPIES_D2H_UNKNOWN] = {0x7a8f2aff, "to host into memory not known"},
+    [GW_COPIES_D2D] = {0x8a93a1ff, "on one device"},
+    [GW_COPIES_P2P] = {0x9364b5ff, "between devices"},
 };
 
-static bool pinned(uint8_t host_kind)
+/* Which group a copy belongs to; GW_COPY_GROUP_COUNT for what is no copy, or has no time or no size. */
+static enum gw_copy_group group_of(const struct gw_model *model, const struct gw_op *op)
 {
-    return host_kind == GW_HOST_PINNED || host_kind == GW_HOST_MANAGED;
+    const enum gw_copy_group group = gw_copy_group(model, op);
+
+    return op->flags & GW_OP_UNTIMED || op->size_bytes == 0 || op->end_ns <= op->start_ns || group == GW_COPIES_MEMSET
+               ? GW_COPY_GROUP_COUNT
+               : group;
 }
 
-static const struct gw_copy *copy_of(const struct gw_model *model, const struct gw_op *op)
-{
-    const struct gw_call *call = op->call < model->calls_count ? &model->calls[op->call] : NULL;
-
-    return call && call->detail_kind == GW_DETAIL_COPY && call->detail < model->copies_count
-               ? &model->copies[call->detail]
-               : NULL;
-}
-
-/* Which group a copy belongs to; GROUPS for what is no copy, or has no time or no size. */
-static enum group group_of(const struct gw_model *model, const struct gw_op *op)
-{
-    const struct gw_copy *copy = copy_of(model, op);
-
-    if (op->flags & GW_OP_UNTIMED || op->size_bytes == 0 || op->end_ns <= op->start_ns)
-        return GROUPS;
-    switch (op->kind) {
-    case GW_OP_H2D:
-        return copy && pinned(copy->src_kind) ? H2D_PINNED : H2D_PAGEABLE;
-    case GW_OP_D2H:
-        return copy && pinned(copy->dst_kind) ? D2H_PINNED : D2H_PAGEABLE;
-    case GW_OP_D2D:
-        return ON_DEVICE;
-    case GW_OP_P2P:
-        return BETWEEN;
-    default:
-        return GROUPS;
-    }
-}
-
-/* Whether each operation copies what an earlier one has copied the same way: same bytes by their hash, same group.
- * Bytes that were not hashed are never called the same. Returns NULL without memory. */
+/* By operation, whether it copies what another one has copied the same way before. Returns NULL without memory. */
 static bool *find_repeated(const struct gw_model *model)
 {
     bool *repeated = calloc(model->ops_count + 1, sizeof(*repeated));
-    struct gw_map seen = {NULL};
-    int error = repeated ? 0 : -ENOMEM;
+    struct gw_repeat *repeats = NULL;
+    size_t count = 0;
 
-    for (size_t i = 0; i < model->ops_count && !error; i++) {
-        const struct gw_op *op = &model->ops[i];
-        enum group group = group_of(model, op);
-        const struct gw_copy *copy = copy_of(model, op);
-        uint64_t key;
-        if (group == GROUPS || !copy || !copy->hash)
-            continue;
-        key = copy->size_bytes * GROUPS + group;
-        repeated[i] = gw_map_find(&seen, key, copy->hash) != NULL;
-        if (!repeated[i])
-            error = gw_map_insert(&seen, key, copy->hash, 0);
-    }
-    gw_map_clear(&seen);
-    if (error) {
+    if (!repeated || gw_copy_repeats(model, &repeats, &count) < 0) {
         free(repeated);
         return NULL;
     }
+    for (size_t i = 0; i < count; i++)
+        repeated[repeats[i].second] = repeats[i].kind == GW_REPEAT_SAME;
+    free(repeats);
     return repeated;
 }
 
@@ -112,8 +76,8 @@ static size_t measure(const struct gw_model *model, const bool *repeated, struct
 
     for (size_t i = 0; i < model->ops_count; i++) {
         const struct gw_op *op = &model->ops[i];
-        enum group group = group_of(model, op);
-        if (group == GROUPS)
+        enum gw_copy_group group = group_of(model, op);
+        if (group == GW_COPY_GROUP_COUNT)
             continue;
         least_size = fmin(least_size, (double)op->size_bytes);
         most_size = fmax(most_size, (double)op->size_bytes);
@@ -140,7 +104,7 @@ static double draw_repeated(struct gw_page *page, const struct group_sum *sums, 
     double bytes = 0.0;
     char count[GW_UNIT_TEXT], size[GW_UNIT_TEXT], text[160];
 
-    for (size_t i = 0; i < GROUPS; i++) {
+    for (size_t i = 0; i < GW_COPY_GROUP_COUNT; i++) {
         repeated += sums[i].repeated;
         bytes += sums[i].repeated_bytes;
     }
@@ -159,11 +123,12 @@ void gw_layout_copies(struct gw_page *page)
 {
     const struct gw_model *model = page->source->model;
     struct gw_chart chart = {.x = GW_PAGE_MARGIN + AXIS_WIDTH, .h = CHART_HEIGHT};
-    struct group_sum sums[GROUPS] = {{0}};
+    struct group_sum sums[GW_COPY_GROUP_COUNT] = {{0}};
     bool *repeated = find_repeated(model);
     size_t total, every, at = 0, used = 0;
-    struct gw_legend_entry entries[GROUPS];
-    char labels[GROUPS][160], count[GW_UNIT_TEXT], bytes[GW_UNIT_TEXT], rate_text[GW_UNIT_TEXT], note[96] = "";
+    struct gw_legend_entry entries[GW_COPY_GROUP_COUNT];
+    char labels[GW_COPY_GROUP_COUNT][160], count[GW_UNIT_TEXT], bytes[GW_UNIT_TEXT], rate_text[GW_UNIT_TEXT],
+        note[96] = "";
     double y = gw_page_title(page, "size and rate of every copy");
 
     if (!repeated) {
@@ -183,9 +148,9 @@ void gw_layout_copies(struct gw_page *page)
     gw_chart_draw_up(page, &chart, AXIS_WIDTH);
     gw_chart_draw_across(page, &chart, "size of the copy (its rate upwards; both logarithmic)");
     for (size_t i = 0; i < model->ops_count; i++) {
-        enum group group = group_of(model, &model->ops[i]);
+        enum gw_copy_group group = group_of(model, &model->ops[i]);
         double x, rate_y;
-        if (group == GROUPS || at++ % every)
+        if (group == GW_COPY_GROUP_COUNT || at++ % every)
             continue;
         x = gw_chart_x(&chart, (double)model->ops[i].size_bytes);
         rate_y = gw_chart_y(&chart, rate_of(&model->ops[i]));
@@ -193,7 +158,7 @@ void gw_layout_copies(struct gw_page *page)
             gw_scene_circle(page->scene, x, rate_y, 6.0, gw_colour_faded(page->theme->text, 0.5));
         gw_scene_circle(page->scene, x, rate_y, 4.0, gw_colour_faded(groups[group].colour, repeated[i] ? 1.0 : 0.55));
     }
-    for (size_t i = 0; i < GROUPS; i++) {
+    for (size_t i = 0; i < GW_COPY_GROUP_COUNT; i++) {
         if (sums[i].count == 0)
             continue;
         gw_format_count(sums[i].count, count);

@@ -19,4 +19,12 @@ uint64_t gw_upper_median_u64(uint64_t *values, size_t count);
 uint64_t gw_at_place_u64(uint64_t *values, size_t count, size_t place);
 uint32_t gw_at_place_u32(uint32_t *values, size_t count, size_t place);
 
+/* Goes through about `wanted` of `count` values, from place 0 on, all where there are not many more: returns the place
+ * after `at`. By uneven strides, since a loop repeats itself evenly; *state is 1 at first. */
+static inline size_t gw_next_sample(size_t at, size_t count, size_t wanted, uint32_t *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return at + 1 + (*state >> 8) % (2 * (count / wanted) + 1);
+}
+
 #endif

@@ -78,7 +78,7 @@ static uint64_t op_duration(const struct state *now, const struct gw_replay_op *
         return entry->transfer_ns;
     if (!(edit & GW_EDIT_PINNED) || (op->kind != GW_OP_H2D && op->kind != GW_OP_D2H))
         return entry->duration_ns;
-    double pinned = (double)op->size_bytes / now->replay->pinned_gbps[op->kind == GW_OP_D2H];
+    double pinned = (double)op->size_bytes / now->replay->pinned[op->kind == GW_OP_D2H].gbps;
     return min_u64(entry->duration_ns, (uint64_t)pinned);
 }
 

@@ -11,6 +11,7 @@
 #ifndef GW_ANALYZER_VERDICTS_REPLAY_H
 #define GW_ANALYZER_VERDICTS_REPLAY_H
 
+#include "analyzer/model/copies.h"
 #include "analyzer/verdicts/call_ops.h"
 #include "analyzer/verdicts/host.h"
 
@@ -44,9 +45,6 @@ struct gw_repair {
                                          GW_TIME_UNKNOWN: as            measured */
     const struct gw_host_time *nodes; /* by node */
 };
-
-/* Rate taken for page-locked copies where the run has none: what any x16 slot since PCIe 3.0 gives. */
-#define GW_PINNED_ASSUMED_GBPS 12.0
 
 /* What must be left of other work for a call to have to wait for it. */
 #define GW_WAIT_LEAST_NS 2000u
@@ -112,13 +110,12 @@ struct gw_replay {
     uint32_t lanes_count;
     uint32_t *step_nodes; /* first node of each step of the model, GW_NONE outside the window */
     uint32_t events_count;
-    uint32_t steps;            /* analysed steps in the window */
-    uint64_t *stream_begin_ns; /* when each stream's work from before the window ends */
-    bool *engine_serial;       /* per device, h2d then d2h: copies never overlapped */
-    double pinned_gbps[2];     /* h2d, d2h */
-    bool pinned_measured[2];
-    uint64_t quick_ns;   /* median host time of an asynchronous launch */
-    uint64_t wake_ns;    /* median own time of calls that slept: whoever sleeps pays it */
+    uint32_t steps;                /* analysed steps in the window */
+    uint64_t *stream_begin_ns;     /* when each stream's work from before the window ends */
+    bool *engine_serial;           /* per device, h2d then d2h: copies never overlapped */
+    struct gw_copy_rate pinned[2]; /* of page-locked copies: h2d, d2h */
+    uint64_t quick_ns;             /* median host time of an asynchronous launch */
+    uint64_t wake_ns;              /* median own time of calls that slept: whoever sleeps pays it */
     uint64_t latency_ns; /* from the begin of a launch to its kernel's start, lowest tenth, at most what is assumed
                             without any */
 };

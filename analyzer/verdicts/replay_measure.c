@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyzer/model/copies.h"
 #include "analyzer/model/sorted.h"
 #include "analyzer/verdicts/intervals.h"
 #include "analyzer/verdicts/replay.h"
@@ -19,50 +20,30 @@
 #define MEDIAN_OF 20000u
 #define NOT_KNOWN UINT64_MAX
 
-/* The next of the values to take out of count: by uneven strides, since a loop repeats itself evenly. */
-static size_t next_sample(size_t at, size_t count, uint32_t *state)
-{
-    *state = *state * 1664525u + 1013904223u;
-    return at + 1 + (*state >> 8) % (2 * (count / MEDIAN_OF) + 1);
-}
-
-/* Rates of page-locked copies, the host time of a launch, the launch latency: medians of the run. */
+/* Rates of page-locked copies, the host time of a launch, the launch latency: usual values of the run. */
 int gw_replay_measure_run(struct gw_replay *replay)
 {
     const struct gw_model *model = replay->host->model;
-    size_t room = model->ops_count + 1, count = 0, rates[2] = {0};
-    uint64_t *values = calloc(4 * room, sizeof *values), *rate[2];
+    size_t room = model->ops_count + 1, count = 0, lag_count = 0;
+    struct gw_copy_rate rates[GW_COPY_GROUP_COUNT];
+    int ret = gw_copy_rates(model, rates);
+    if (ret < 0)
+        return ret;
+    uint64_t *values = calloc(2 * room, sizeof *values), *lags = values + room;
     if (!values)
         return -ENOMEM;
-    rate[0] = values + 2 * room;
-    rate[1] = values + 3 * room;
-    uint64_t *lags = values + room;
-    size_t lag_count = 0;
     uint32_t random = 1;
-    for (size_t i = 0; i < model->ops_count; i = next_sample(i, model->ops_count, &random)) {
+    for (size_t i = 0; i < model->ops_count; i = gw_next_sample(i, model->ops_count, MEDIAN_OF, &random)) {
         const struct gw_op *op = &model->ops[i];
-        if (op->outer_call == GW_NONE || !gw_op_is_busy(op))
+        if (op->outer_call == GW_NONE || !gw_op_is_busy(op) || op->kind != GW_OP_KERNEL)
             continue;
-        const struct gw_call *call = &model->calls[op->outer_call], *inner = &model->calls[op->call];
-        if (op->kind == GW_OP_KERNEL) {
-            values[count++] = call->end_ns - call->begin_ns;
-            if (op->start_ns > call->begin_ns)
-                lags[lag_count++] = op->start_ns - call->begin_ns;
-            continue;
-        }
-        if ((op->kind != GW_OP_H2D && op->kind != GW_OP_D2H) || op->size_bytes < 65536 || op->end_ns == op->start_ns ||
-            inner->detail_kind != GW_DETAIL_COPY || inner->detail == GW_NONE)
-            continue;
-        const struct gw_copy *copy = &model->copies[inner->detail];
-        if ((op->kind == GW_OP_H2D ? copy->src_kind : copy->dst_kind) == GW_HOST_PINNED)
-            rate[op->kind == GW_OP_D2H][rates[op->kind == GW_OP_D2H]++] =
-                op->size_bytes * 1000 / (op->end_ns - op->start_ns); /* bytes a microsecond: MB/s */
+        const struct gw_call *call = &model->calls[op->outer_call];
+        values[count++] = call->end_ns - call->begin_ns;
+        if (op->start_ns > call->begin_ns)
+            lags[lag_count++] = op->start_ns - call->begin_ns;
     }
-    for (int k = 0; k < 2; k++) {
-        replay->pinned_measured[k] = rates[k] > 0;
-        replay->pinned_gbps[k] =
-            rates[k] ? (double)gw_upper_median_u64(rate[k], rates[k]) / 1e3 : GW_PINNED_ASSUMED_GBPS;
-    }
+    for (int k = 0; k < 2; k++)
+        replay->pinned[k] = rates[k ? GW_COPIES_D2H_PINNED : GW_COPIES_H2D_PINNED];
     replay->quick_ns = count ? gw_upper_median_u64(values, count) : 2000;
     if (lag_count) {
         /* Where the host is always ahead, every operation waits for the one before it: that is no latency. */
@@ -156,7 +137,7 @@ int gw_replay_find_noise(struct gw_replay *replay)
     uint32_t random = 1;
     for (size_t i = 0; i < GW_FUNCTION_COUNT; i++)
         usual[i][PART_OWN] = usual[i][PART_LAG] = usual[i][PART_EXTRA] = usual[i][PART_DURATION] = NOT_KNOWN;
-    for (size_t i = 0; i < replay->nodes_count; i = next_sample(i, replay->nodes_count, &random))
+    for (size_t i = 0; i < replay->nodes_count; i = gw_next_sample(i, replay->nodes_count, MEDIAN_OF, &random))
         samples[count++] = sample_of(replay, &replay->nodes[i]);
     find_usual(samples, count, scratch, usual);
     count = 0;

@@ -1,0 +1,169 @@
+/*
+ * Which copies carry bytes that another one has carried. The host hashes before an upload; a download's bytes are known
+ * only later, so one that does not block has no hash.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analyzer/model/copies.h"
+
+/* Smaller ones are flags and counters, equal by chance. */
+#define ROUND_TRIP_BYTES 4096u
+
+struct content {
+    uint64_t hash, size_bytes, device_ptr, t_ns;
+    uint32_t op, process;
+};
+
+struct release {
+    uint64_t ptr, t_ns;
+    uint32_t process;
+};
+
+static int by_content(const void *left, const void *right)
+{
+    const struct content *a = left, *b = right;
+    if (a->process != b->process)
+        return a->process < b->process ? -1 : 1;
+    if (a->hash != b->hash)
+        return a->hash < b->hash ? -1 : 1;
+    if (a->size_bytes != b->size_bytes)
+        return a->size_bytes < b->size_bytes ? -1 : 1;
+    if (a->t_ns != b->t_ns)
+        return a->t_ns < b->t_ns ? -1 : 1;
+    return a->op < b->op ? -1 : a->op > b->op;
+}
+
+static int by_pointer(const void *left, const void *right)
+{
+    const struct release *a = left, *b = right;
+    if (a->process != b->process)
+        return a->process < b->process ? -1 : 1;
+    if (a->ptr != b->ptr)
+        return a->ptr < b->ptr ? -1 : 1;
+    return a->t_ns < b->t_ns ? -1 : a->t_ns > b->t_ns;
+}
+
+static const struct gw_copy *hashed_copy(const struct gw_model *model, const struct gw_op *op)
+{
+    if (op->call == GW_NONE || (op->kind != GW_OP_H2D && op->kind != GW_OP_D2H))
+        return NULL;
+    const struct gw_call *call = &model->calls[op->call];
+    const struct gw_copy *copy =
+        call->detail_kind == GW_DETAIL_COPY && call->detail != GW_NONE ? &model->copies[call->detail] : NULL;
+    return copy && copy->hash ? copy : NULL;
+}
+
+/* Returns 0 or -ENOMEM; the caller frees. */
+static int list_contents(const struct gw_model *model, struct content **ret_list, size_t *ret_count)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < model->ops_count; i++)
+        count += hashed_copy(model, &model->ops[i]) != NULL;
+    struct content *list = malloc((count + 1) * sizeof *list);
+    if (!list)
+        return -ENOMEM;
+    count = 0;
+    for (size_t i = 0; i < model->ops_count; i++) {
+        const struct gw_op *op = &model->ops[i];
+        const struct gw_copy *copy = hashed_copy(model, op);
+        if (copy)
+            list[count++] = (struct content){.hash = copy->hash,
+                                             .size_bytes = copy->size_bytes,
+                                             .device_ptr = op->kind == GW_OP_H2D ? copy->dst : copy->src,
+                                             .t_ns = model->calls[op->call].begin_ns,
+                                             .op = (uint32_t)i,
+                                             .process = model->threads[model->calls[op->call].thread].process};
+    }
+    qsort(list, count, sizeof *list, by_content);
+    *ret_list = list;
+    *ret_count = count;
+    return 0;
+}
+
+static const struct gw_memory *released(const struct gw_model *model, const struct gw_call *call)
+{
+    if (call->detail_kind != GW_DETAIL_MEMORY || call->detail == GW_NONE)
+        return NULL;
+    const struct gw_memory *memory = &model->memories[call->detail];
+    return memory->kind >= GW_MEMORY_FREE ? memory : NULL;
+}
+
+/* Returns 0 or -ENOMEM; the caller frees. */
+static int list_releases(const struct gw_model *model, struct release **ret_list, size_t *ret_count)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < model->calls_count; i++)
+        count += released(model, &model->calls[i]) != NULL;
+    struct release *list = malloc((count + 1) * sizeof *list);
+    if (!list)
+        return -ENOMEM;
+    count = 0;
+    for (size_t i = 0; i < model->calls_count; i++) {
+        const struct gw_memory *memory = released(model, &model->calls[i]);
+        if (memory)
+            list[count++] =
+                (struct release){memory->ptr, model->calls[i].begin_ns, model->threads[model->calls[i].thread].process};
+    }
+    qsort(list, count, sizeof *list, by_pointer);
+    *ret_list = list;
+    *ret_count = count;
+    return 0;
+}
+
+/* Whether the memory that the first copy filled was released before the second. */
+static bool released_between(const struct release *list, size_t count, const struct content *first,
+                             const struct content *second)
+{
+    const struct release key = {first->device_ptr, first->t_ns, first->process};
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (by_pointer(&list[middle], &key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && list[low].process == key.process && list[low].ptr == key.ptr && list[low].t_ns < second->t_ns;
+}
+
+static bool same_bytes(const struct content *a, const struct content *b)
+{
+    return a->process == b->process && a->hash == b->hash && a->size_bytes == b->size_bytes;
+}
+
+int gw_copy_repeats(const struct gw_model *model, struct gw_repeat **ret_repeats, size_t *ret_count)
+{
+    struct content *contents = NULL;
+    struct release *releases = NULL;
+    struct gw_repeat *repeats = NULL;
+    size_t count = 0, release_count = 0, found = 0;
+    int ret = list_contents(model, &contents, &count);
+    if (ret < 0)
+        goto end;
+    for (size_t i = 1; i < count; i++)
+        found += same_bytes(&contents[i - 1], &contents[i]);
+    repeats = malloc((found + 1) * sizeof *repeats);
+    ret = !repeats ? -ENOMEM : found ? list_releases(model, &releases, &release_count) : 0;
+    if (ret < 0)
+        goto end;
+    found = 0;
+    for (size_t i = 1; i < count; i++) {
+        const struct content *first = &contents[i - 1], *second = &contents[i];
+        const uint8_t before = model->ops[first->op].kind, now = model->ops[second->op].kind;
+        if (!same_bytes(first, second))
+            continue;
+        if (before == now && (now == GW_OP_D2H || !released_between(releases, release_count, first, second)))
+            repeats[found++] = (struct gw_repeat){first->op, second->op, GW_REPEAT_SAME};
+        else if (before == GW_OP_D2H && now == GW_OP_H2D && second->size_bytes >= ROUND_TRIP_BYTES)
+            repeats[found++] = (struct gw_repeat){first->op, second->op, GW_REPEAT_BACK};
+    }
+    *ret_repeats = repeats;
+    *ret_count = found;
+    repeats = NULL;
+end:
+    free(contents);
+    free(releases);
+    free(repeats);
+    return ret;
+}
