@@ -1,5 +1,9 @@
 #include "analyzer/verdicts/device_steps.h"
 
+/* A host that takes less than this share of what its devices need has run ahead, if only at the begin: the mean of its
+ * own steps would be too low. */
+#define HOST_SHARE_LEAST 0.99
+
 /* The operations of a process in order of enqueue, up to where they have been gone through. */
 struct progress {
     const struct gw_model *model;
@@ -62,7 +66,7 @@ void gw_step_times(const struct gw_model *model, struct gw_interval *ret_times)
             devices_ns += (double)(ret_times[end].end_ns - ret_times[end].begin_ns);
         }
         for (; first < end; first++) {
-            if (host_ns >= 0.8 * devices_ns)
+            if (host_ns >= HOST_SHARE_LEAST * devices_ns)
                 ret_times[first] = (struct gw_interval){model->steps[first].begin_ns, model->steps[first].end_ns};
         }
     }

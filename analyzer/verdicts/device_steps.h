@@ -12,7 +12,7 @@
 void gw_device_steps(const struct gw_model *model, struct gw_interval *ret_steps);
 
 /* Stores in ret_times what is taken for the time of each step: the host's, or, in a process that enqueues its steps in
- * less than four fifths of the time that its devices need for them, the devices'. */
+ * less than 99 % of the time that its devices need for them, the devices'. */
 void gw_step_times(const struct gw_model *model, struct gw_interval *ret_times);
 
 /* The first step of the process whose time ends after t_ns; when there is none, the first of the next process. */
