@@ -206,7 +206,7 @@ static json_t *per_device_json(struct json *json, const struct gw_report *report
 
 static json_t *verdict_json(struct json *json, const struct gw_model *model, const struct gw_verdict *verdict)
 {
-    json_t *object = json_object(), *where = json_object(), *evidence = json_array();
+    json_t *object = json_object(), *where = json_object(), *evidence = json_array(), *shares = json_array();
     bool confirmed = verdict->state == GW_CONFIRMED;
     put(json, object, "id", json_string(verdict->id));
     put(json, object, "verdict", json_string(gw_state_name(verdict->state)));
@@ -230,8 +230,35 @@ static json_t *verdict_json(struct json *json, const struct gw_model *model, con
         append(json, evidence, item);
     }
     put(json, object, "evidence", evidence);
+    for (uint32_t i = 0; i < verdict->shares_count; i++) {
+        json_t *item = json_object();
+        put(json, item, "id", json_string(verdict->shares[i].id));
+        put(json, item, "ms", json_real(verdict->shares[i].ms));
+        append(json, shares, item);
+    }
+    put(json, object, "shares", shares);
     put(json, object, "why", string_or_null(verdict->why));
     put(json, object, "fix", string_or_null(verdict->fix));
+    return object;
+}
+
+/* What the repairs of all confirmed verdicts that have one save at once. */
+static json_t *together_json(struct json *json, const struct gw_report *report)
+{
+    const struct gw_verdicts *verdicts = report->verdicts;
+    json_t *object = json_object(), *ids = json_array();
+    if (verdicts->together_ms < 0) {
+        json_decref(object);
+        json_decref(ids);
+        return json_null();
+    }
+    for (size_t i = 0; i < verdicts->list_count; i++) {
+        if (verdicts->list[i].together)
+            append(json, ids, json_string(verdicts->list[i].id));
+    }
+    put(json, object, "verdicts", ids);
+    put(json, object, "saving_ms", json_real(verdicts->together_ms));
+    put(json, object, "saving_percent", json_real(verdicts->together_percent));
     return object;
 }
 
@@ -260,6 +287,7 @@ int gw_report_json(const struct gw_report *report, FILE *out)
     for (size_t i = 0; i < report->verdicts->list_count; i++)
         append(&json, verdicts, verdict_json(&json, model, &report->verdicts->list[i]));
     put(&json, root, "verdicts", verdicts);
+    put(&json, root, "together", together_json(&json, report));
     ret = json.failed ? -ENOMEM : 0;
     errno = 0;
     if (ret == 0 && (json_dumpf(root, out, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) < 0 || fputc('\n', out) == EOF ||

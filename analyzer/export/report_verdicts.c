@@ -17,6 +17,37 @@ static void print_where(const struct gw_report_sheet *sheet, const struct gw_ver
                  verdict->steps_affected, sheet->steps.analysed, thread, device, stream);
 }
 
+/* Which other savings are of the same time. */
+static void print_shares(const struct gw_report_sheet *sheet, const struct gw_verdict *verdict)
+{
+    char line[300];
+    int length = snprintf(line, sizeof line, "The same time counts in other savings:");
+    for (uint32_t i = 0; i < verdict->shares_count && length < (int)sizeof line; i++)
+        length += snprintf(line + length, sizeof line - (size_t)length, "%s %s of it in %s", i ? "," : "",
+                           gw_duration_words(verdict->shares[i].ms).text, verdict->shares[i].id);
+    if (verdict->shares_count)
+        gw_page_item(&sheet->page, NULL, 5, "%s", line);
+}
+
+/* What is saved by mending all of it. */
+static void print_together(const struct gw_report_sheet *sheet)
+{
+    const struct gw_verdicts *verdicts = sheet->report->verdicts;
+    char left_out[300] = "";
+    size_t length = 0;
+    if (verdicts->together_ms < 0)
+        return;
+    for (size_t i = 0; i < verdicts->list_count; i++) {
+        const struct gw_verdict *verdict = &verdicts->list[i];
+        if (verdict->state == GW_CONFIRMED && !verdict->together && length < sizeof left_out)
+            length += (size_t)snprintf(left_out + length, sizeof left_out - length, "%s%s",
+                                       length ? ", " : "; not counting ", verdict->id);
+    }
+    fputc('\n', sheet->page.out);
+    gw_page_item(&sheet->page, NULL, 2, "All of these mended at once save %s a step (%.1f %%)%s.",
+                 gw_duration_words(verdicts->together_ms).text, verdicts->together_percent, left_out);
+}
+
 static void print_confirmed(const struct gw_report_sheet *sheet, const struct gw_verdict *verdict, unsigned number)
 {
     FILE *out = sheet->page.out;
@@ -32,6 +63,7 @@ static void print_confirmed(const struct gw_report_sheet *sheet, const struct gw
     gw_page_wrap(&sheet->page, line, (unsigned)column, 5);
     fputs("     ", out);
     gw_page_wrap(&sheet->page, verdict->why, 5, 5);
+    print_shares(sheet, verdict);
     if (verdict->steps_affected)
         print_where(sheet, verdict);
     for (uint32_t i = 0; i < verdict->evidence_count && i < shown; i++) {
@@ -90,6 +122,7 @@ void gw_sheet_verdicts(const struct gw_report_sheet *sheet)
             fputc('\n', sheet->page.out);
         print_confirmed(sheet, &verdicts->list[i], ++number);
     }
+    print_together(sheet);
     if (count_state(verdicts, GW_UNKNOWN) && sheet->steps.analysed)
         gw_page_heading(&sheet->page, "Not known");
     for (size_t i = 0; i < verdicts->list_count && sheet->steps.analysed; i++) {

@@ -195,6 +195,12 @@ int gw_comm_plan_conclude(struct gw_comm_plan *plan, struct gw_judge *judge, str
         ret =
             gw_verdict_confirm(verdict, judge, saving, "%s; without it a step would take %.3f ms instead of %.3f ms%s",
                                sign, (judge->mean_ns - saving) / 1e6, judge->mean_ns / 1e6, doubt);
+        const struct gw_kept_repair kept = {.id = verdict->id,
+                                            .saving_ns = saving,
+                                            .covered = judge->comm->covered,
+                                            .capped = plan->cap_ns >= 0 || plan->least_ns > 0};
+        if (ret == 0)
+            ret = gw_judge_keep_repair(judge, &plan->repair, &kept);
         if (ret == 0)
             ret = add_evidence(plan, judge, verdict);
     }

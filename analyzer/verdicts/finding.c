@@ -91,8 +91,15 @@ void gw_finding_edit(struct gw_finding *finding, const struct gw_judge *judge, c
     }
     finding->host_ns += (double)(host + (edit & (GW_EDIT_DROP | GW_EDIT_QUICK) ? idle : 0));
     finding->op_ns += (double)ops;
+    /* A pause lengthens the step of the call before it: the next step begins at its own first call. */
+    const struct gw_fact *before = gw_fact_before(judge, fact);
+    uint64_t outside = 0;
+    if (before && before->step != GW_NONE && before->step != fact->step) {
+        outside = (edit & GW_EDIT_NO_THINK ? pause - blocked : 0) + (edit & GW_EDIT_NO_BLOCK ? blocked : 0);
+        finding->step_ns[before->step] += outside;
+    }
     if (fact->step != GW_NONE)
-        finding->step_ns[fact->step] += host + ops;
+        finding->step_ns[fact->step] += host - outside + ops;
 }
 
 void gw_finding_mark(struct gw_finding *finding, const struct gw_judge *judge, const struct gw_fact *fact, uint8_t edit)
@@ -217,6 +224,14 @@ enum gw_verdict_state gw_judge_saving(const struct gw_judge *judge, double savin
     if (saving_ns + judge->replay_doubt_ns < judge->threshold_ns)
         return GW_RULED_OUT;
     return saving_ns - judge->replay_doubt_ns < judge->threshold_ns ? GW_UNKNOWN : GW_CONFIRMED;
+}
+
+int gw_judge_keep_repair(struct gw_judge *judge, const struct gw_repair *repair, const struct gw_kept_repair *kept)
+{
+    pthread_mutex_lock(&judge->lock);
+    int ret = gw_repairs_keep(&judge->repairs, judge->replay, repair, kept);
+    pthread_mutex_unlock(&judge->lock);
+    return ret;
 }
 
 char *gw_judge_doubt_words(const struct gw_judge *judge)
@@ -384,7 +399,15 @@ int gw_finding_conclude(struct gw_finding *finding, struct gw_judge *judge, stru
         break;
     }
     if (ret == 0 && verdict->state == GW_CONFIRMED) {
-        ret = store_evidence(finding, judge, verdict);
+        const struct gw_repair repair = {.calls = finding->edits};
+        const struct gw_kept_repair kept = {.id = verdict->id,
+                                            .saving_ns = saving,
+                                            .owed_ns = gw_a_step(judge, finding->owed_ns),
+                                            .covered = 1,
+                                            .capped = finding->cap_ns >= 0};
+        ret = gw_judge_keep_repair(judge, &repair, &kept);
+        if (ret == 0)
+            ret = store_evidence(finding, judge, verdict);
         if (ret == 0 && !finding->waits)
             ret = note_explained(finding, judge);
     }

@@ -353,6 +353,8 @@ int gw_judge_init(struct gw_judge *ret_judge, const struct gw_model *model, cons
     find_blocking_launches(judge);
     ret = make_replay(judge);
     if (ret == 0)
+        ret = gw_slow_steps_init(&judge->slow, model, judge->device_steps, judge->replay);
+    if (ret == 0)
         ret = gw_comm_create(judge, &judge->comm);
 end:
     if (ret < 0)
@@ -373,6 +375,8 @@ void gw_judge_release(struct gw_judge *judge)
     free(judge->idle_on_ns);
     free(judge->explained_ns);
     free(judge->device_steps);
+    gw_slow_steps_release(&judge->slow);
+    gw_repairs_release(&judge->repairs);
     pthread_mutex_destroy(&judge->lock);
     *judge = (struct gw_judge){0};
 }

@@ -13,7 +13,9 @@
 
 #include "analyzer/verdicts/call_ops.h"
 #include "analyzer/verdicts/host.h"
+#include "analyzer/verdicts/repairs.h"
 #include "analyzer/verdicts/replay.h"
+#include "analyzer/verdicts/slow_steps.h"
 #include "analyzer/verdicts/verdicts.h"
 
 /* An outermost call. Facts are grouped by thread, in order of begin, for the whole trace; outside the analysed steps,
@@ -43,6 +45,7 @@ struct gw_judge {
     double steps;                         /* analysed */
     double mean_ns, median_ns, noise_ns, threshold_ns; /* of a step; median and noise of device_steps */
     struct gw_interval *device_steps;                  /* by step of the model: see device_steps.h */
+    struct gw_slow_steps slow;                         /* which of them are slow */
     double class_ns[GW_CLASS_COUNT];                   /* mean per analysed step, mean over devices */
     double idle_ns;                                    /* of all idle classes */
     double unknown_ns;                                 /* of idle_unknown */
@@ -53,10 +56,11 @@ struct gw_judge {
     struct gw_replay *replay;                          /* NULL: none, or it is too far from the measured steps */
     double replay_mean_ns;                             /* of the unchanged replay, without noise */
     double replay_error_percent;                       /* negative: no replay was made */
-    double replay_doubt_ns; /* of each saving, as the replay misses the measured step; 0 when it reproduces it */
-    struct gw_comm *comm;   /* see comm.h */
-    pthread_mutex_t lock;   /* of explained_ns */
-    uint64_t *explained_ns; /* by step: the most that one confirmed verdict makes it longer than usual */
+    double replay_doubt_ns;    /* of each saving, as the replay misses the measured step; 0 when it reproduces it */
+    struct gw_comm *comm;      /* see comm.h */
+    pthread_mutex_t lock;      /* of the two below */
+    struct gw_repairs repairs; /* of confirmed suspects */
+    uint64_t *explained_ns;    /* by step: the most that one confirmed verdict makes it longer than usual */
 };
 
 /* What a count or sum over the analysed steps is on average in one. */
@@ -86,6 +90,9 @@ uint64_t gw_fact_pause_ns(const struct gw_judge *judge, const struct gw_fact *fa
 /* What a replayed saving makes of a suspect: confirmed when it is worth it for all the replay's doubt, ruled out when
  * it is not even with it. */
 enum gw_verdict_state gw_judge_saving(const struct gw_judge *judge, double saving_ns);
+
+/* Keeps the repair of a suspect that is confirmed, as gw_repairs_keep(); several threads may. Returns 0 or -ENOMEM. */
+int gw_judge_keep_repair(struct gw_judge *judge, const struct gw_repair *repair, const struct gw_kept_repair *kept);
 
 /* "", or a clause on how far the replay, and so the saving, may be off. The caller frees it; NULL without memory. */
 char *gw_judge_doubt_words(const struct gw_judge *judge);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/model/sorted.h"
 #include "analyzer/verdicts/device_steps.h"
 #include "analyzer/verdicts/judge.h"
 #include "shim/api/functions.h"
@@ -21,6 +22,12 @@
 /* This much of the idle time in the longest interval of each step: one pause, not many small ones. */
 #define ONE_PAUSE_SHARE 0.8
 
+/* A pause is rare when it is so many times as long as the longest of a usual step, this much longer in any case, and
+ * this part of what its step costs more than usual. */
+#define RARE_FACTOR 2u
+#define RARE_LEAST_NS 20000u
+#define RARE_SHARE 0.1
+
 static uint32_t step_of_gap(const struct gw_judge *judge, const struct gw_gap *gap)
 {
     const struct gw_interval *times = judge->budget->times;
@@ -31,10 +38,44 @@ static uint32_t step_of_gap(const struct gw_judge *judge, const struct gw_gap *g
     return within ? (uint32_t)step : GW_NONE;
 }
 
+/* From how long on a pause of the host in a slow step is one that the usual steps do not have, and so the hiccup's: by
+ * far longer than the longest of a usual step. GW_TIME_UNKNOWN where slow steps are the rule. 0: no memory. */
+static uint64_t rare_pause_ns(const struct gw_judge *judge)
+{
+    const struct gw_model *model = judge->model;
+    size_t count = 0;
+    if (!judge->slow.few)
+        return GW_TIME_UNKNOWN;
+    uint64_t *longest = calloc(model->steps_count + 1, sizeof *longest), rare_ns = 0;
+    for (size_t i = 0; longest && i < judge->facts_count; i++) {
+        const struct gw_fact *fact = &judge->facts[i], *before = gw_fact_before(judge, fact);
+        uint64_t blocked = 0, pause = gw_fact_pause_ns(judge, fact, &blocked);
+        if (before && before->step != GW_NONE && pause - blocked > longest[before->step])
+            longest[before->step] = pause - blocked;
+    }
+    for (size_t s = 0; longest && s < model->steps_count; s++) {
+        if (!model->steps[s].warmup && gw_slow_step_over_ns(&judge->slow, model, s) <= 0)
+            longest[count++] = longest[s];
+    }
+    if (longest)
+        rare_ns = RARE_FACTOR * gw_upper_median_u64(longest, count) + RARE_LEAST_NS;
+    free(longest);
+    return rare_ns;
+}
+
+static bool is_rare(const struct gw_judge *judge, uint32_t step, uint64_t pause_ns, uint64_t rare_ns)
+{
+    return rare_ns != GW_TIME_UNKNOWN && pause_ns > rare_ns &&
+           (double)pause_ns > RARE_SHARE * gw_slow_step_over_ns(&judge->slow, judge->model, step) &&
+           gw_slow_step_over_ns(&judge->slow, judge->model, step) > 0;
+}
+
 /* Idle intervals of analysed steps in which the host was busy: how many, and the longest as evidence. A thread's own
- * pauses would not do: with several threads the longest belong to one whose turn it was not. Returns the share that the
- * longest interval of each step has of their time. */
-static double take_host_gaps(const struct gw_judge *judge, struct gw_finding *finding)
+ * pauses would not do: with several threads the longest belong to one whose turn it was not. Those of rare pauses are
+ * left out, their time is stored in *ret_rare_ns. Returns the share that the longest interval of each step has of the
+ * time of the others. */
+static double take_host_gaps(const struct gw_judge *judge, struct gw_finding *finding, uint64_t rare_ns,
+                             uint64_t *ret_rare_ns)
 {
     const struct gw_model *model = judge->model;
     uint64_t all_ns = 0, longest_ns = 0, longest_in_step_ns = 0;
@@ -47,6 +88,10 @@ static double take_host_gaps(const struct gw_judge *judge, struct gw_finding *fi
         if (step == GW_NONE || model->steps[step].warmup)
             continue;
         uint64_t length_ns = gap->end_ns - gap->begin_ns;
+        if (is_rare(judge, step, length_ns, rare_ns)) {
+            *ret_rare_ns += length_ns;
+            continue;
+        }
         finding->count++;
         if (gap->call != GW_NONE)
             gw_finding_evidence(finding, gap->begin_ns, length_ns, gap->call);
@@ -85,16 +130,19 @@ int gw_judge_dispatch_bound(struct gw_judge *judge, struct gw_verdict *verdict)
 {
     struct gw_finding finding;
     double host = judge->class_ns[GW_CLASS_IDLE_HOST], waited = 0, kernels = 0, in_one_pause = 0;
+    char rare[120] = "";
     if (!judge->gpu_timed)
         return gw_verdict_unknown(verdict, "needs GPU timing (record --gpu-timing=events)");
-    int ret = gw_finding_init(&finding, judge);
+    uint64_t rare_ns = rare_pause_ns(judge), rare_idle_ns = 0;
+    int ret = rare_ns ? gw_finding_init(&finding, judge) : -ENOMEM;
     if (ret < 0)
         return ret;
     for (size_t i = 0; i < judge->facts_count; i++) {
         const struct gw_fact *fact = &judge->facts[i], *before = gw_fact_before(judge, fact);
         uint64_t blocked = 0, pause = gw_fact_pause_ns(judge, fact, &blocked);
         /* A pause belongs to the step its preceding call is in: the next step begins at its own first call. */
-        if (before && before->step != GW_NONE && pause > blocked && !fact->compiling)
+        if (before && before->step != GW_NONE && pause > blocked && !fact->compiling &&
+            !is_rare(judge, before->step, pause - blocked, rare_ns))
             gw_finding_mark(&finding, judge, fact, GW_EDIT_NO_THINK);
         const struct gw_op *op = fact->step != GW_NONE && fact->cls == GW_CALL_LAUNCH ? gw_fact_op(judge, fact) : NULL;
         if (!op)
@@ -105,11 +153,16 @@ int gw_judge_dispatch_bound(struct gw_judge *judge, struct gw_verdict *verdict)
     }
     if (finding.count)
         in_one_pause =
-            take_host_gaps(judge, &finding); /* pauses are not occurrences: the idle intervals they cause are */
-    ret = gw_finding_conclude(&finding, judge, verdict,
-                              "the GPU idles %.3f ms a step while the host is busy between CUDA calls, and %.0f %% of "
-                              "the kernels start as soon as they are launched",
-                              host / 1e6, kernels > 0 ? 100 * waited / kernels : 0);
+            take_host_gaps(judge, &finding, rare_ns,
+                           &rare_idle_ns); /* pauses are not occurrences: the idle intervals they cause are */
+    if (rare_idle_ns)
+        snprintf(rare, sizeof rare, " (%.3f ms of it in rare pauses of slow steps, see hiccup)",
+                 gw_a_step(judge, (double)rare_idle_ns) / 1e6);
+    ret =
+        gw_finding_conclude(&finding, judge, verdict,
+                            "the GPU idles %.3f ms a step while the host is busy between CUDA calls%s, and %.0f %% of "
+                            "the kernels start as soon as they are launched",
+                            host / 1e6, rare, kernels > 0 ? 100 * waited / kernels : 0);
     if (ret == 0 && verdict->state == GW_CONFIRMED && in_one_pause >= ONE_PAUSE_SHARE && finding.evidence_count)
         ret = advise_on_one_pause(judge, verdict, finding.calls[0], in_one_pause);
     gw_finding_release(&finding);

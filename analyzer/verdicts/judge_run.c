@@ -5,44 +5,13 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "analyzer/model/sorted.h"
-#include "analyzer/verdicts/intervals.h"
 #include "analyzer/verdicts/judge.h"
 
-/* A slow step costs more than the median one by this share of it and by this many robust deviations. */
-#define SLOW_SHARE 0.1
-#define SLOW_DEVIATIONS 6.0
-/* More slow steps than this are the rule, not hiccups. */
-#define SLOW_STEPS_SHARE 0.25
 /* One slow step alone has to cost the run this share of it: anything may happen once. */
 #define SLOW_ONCE_SHARE 0.05
-
-static double median(const double *values, const struct gw_model *model, double *scratch)
-{
-    size_t count = 0;
-    for (size_t s = 0; s < model->steps_count; s++) {
-        if (!model->steps[s].warmup)
-            scratch[count++] = values[s];
-    }
-    return gw_upper_median(scratch, count);
-}
-
-/* What each step costs: its length on the devices, less what the replay takes for noise. */
-static void measure_costs(const struct gw_judge *judge, double *costs)
-{
-    for (size_t s = 0; s < judge->model->steps_count; s++)
-        costs[s] = (double)(judge->device_steps[s].end_ns - judge->device_steps[s].begin_ns);
-    for (size_t i = 0; i < judge->facts_count && judge->replay; i++) {
-        const struct gw_fact *fact = &judge->facts[i];
-        uint32_t node = fact->step == GW_NONE ? GW_NONE : gw_replay_node_of(judge->replay, fact->call);
-        if (node != GW_NONE && !judge->replay->nodes[node].preempted)
-            costs[fact->step] -=
-                (double)(judge->replay->nodes[node].own_noise_ns + judge->replay->nodes[node].lag_noise_ns +
-                         judge->replay->nodes[node].extra_noise_ns + judge->replay->nodes[node].duration_noise_ns);
-    }
-}
+/* A pause is what makes a step slow when it is this part of what the step costs more than usual. */
+#define CAUSE_SHARE 0.5
 
 /* By step: how long other programs kept the thread that feeds the GPU off the CPU, between its calls and in those that
  * are known to have lost it. Nothing in the program or its data makes such a step slow. */
@@ -86,29 +55,67 @@ static enum gw_class what_differs(const struct gw_judge *judge, const uint8_t *s
     return in[most] >= 0.5 * excess_ns ? (enum gw_class)most : GW_CLASS_COMPUTE;
 }
 
-/* Ranks may have unequal work: a step is compared with those of its own process. Moves the costs of each to the median
- * of all. */
-static void level_processes(const struct gw_model *model, double *costs, double *scratch)
+/* Every how many steps a slow one comes, as a clause; "" when they keep no distance. */
+static void say_period(const struct gw_model *model, const uint8_t *slow, char *words, size_t room)
 {
-    double usual = median(costs, model, scratch);
-    for (size_t from = 0, to; from < model->steps_count; from = to) {
-        size_t count = 0;
-        for (to = from; to < model->steps_count && model->steps[to].process == model->steps[from].process; to++) {
-            if (!model->steps[to].warmup)
-                scratch[count++] = costs[to];
-        }
-        const double own = gw_upper_median(scratch, count);
-        for (size_t s = from; s < to && count; s++)
-            costs[s] += usual - own;
+    uint32_t period = 0, times = 0;
+    const struct gw_step *last = NULL;
+    words[0] = 0;
+    for (size_t s = 0; s < model->steps_count; s++) {
+        const struct gw_step *step = &model->steps[s];
+        if (!slow[s])
+            continue;
+        bool follows = last && last->process == step->process;
+        uint32_t distance = follows ? step->number - last->number : 0;
+        last = step;
+        if (!follows)
+            continue;
+        if (period && distance != period)
+            return;
+        period = distance;
+        times++;
+    }
+    if (times >= 2)
+        snprintf(words, room, ", every %u%s step,", period,
+                 period % 10 == 1 && period % 100 != 11   ? "st"
+                 : period % 10 == 2 && period % 100 != 12 ? "nd"
+                 : period % 10 == 3 && period % 100 != 13 ? "rd"
+                                                          : "th");
+}
+
+/* By step: the fact after the longest pause of the thread that feeds the GPU in it, where it is a slow one; NULL. */
+static void find_pauses(const struct gw_judge *judge, const uint8_t *slow, const struct gw_fact **pauses)
+{
+    for (size_t i = 0; i < judge->facts_count; i++) {
+        const struct gw_fact *fact = &judge->facts[i], *before = gw_fact_before(judge, fact);
+        uint64_t blocked = 0;
+        if (!before || before->step == GW_NONE || !slow[before->step])
+            continue;
+        const struct gw_fact **longest = &pauses[before->step];
+        if (!*longest || gw_fact_pause_ns(judge, fact, &blocked) > gw_fact_pause_ns(judge, *longest, &blocked))
+            *longest = fact;
     }
 }
 
-static int add_slow_step(struct gw_verdict *verdict, const struct gw_step *step)
+static int add_slow_step(const struct gw_judge *judge, struct gw_verdict *verdict, size_t index,
+                         const struct gw_fact *after_pause)
 {
+    const struct gw_step *step = &judge->model->steps[index];
+    uint64_t blocked = 0, pause = after_pause ? gw_fact_pause_ns(judge, after_pause, &blocked) : 0;
     if (verdict->evidence_count == GW_EVIDENCE_MAX)
         return 0;
     struct gw_evidence *evidence = &verdict->evidence[verdict->evidence_count];
-    if (asprintf(&evidence->what, "step %u", step->number) < 0) {
+    int length = -1;
+    if ((double)pause < CAUSE_SHARE * gw_slow_step_over_ns(&judge->slow, judge->model, index)) {
+        length = asprintf(&evidence->what, "step %u", step->number);
+    } else {
+        char *call = gw_describe_call(judge, after_pause->call);
+        length = call ? asprintf(&evidence->what, "step %u, %.3f ms of it outside CUDA before %s", step->number,
+                                 (double)pause / 1e6, call)
+                      : -1;
+        free(call);
+    }
+    if (length < 0) {
         evidence->what = NULL;
         return -ENOMEM;
     }
@@ -118,6 +125,53 @@ static int add_slow_step(struct gw_verdict *verdict, const struct gw_step *step)
     return 0;
 }
 
+/* What to do about steps in which the host does something else. */
+static int advise_on_pauses(const struct gw_judge *judge, struct gw_verdict *verdict, const struct gw_fact *after_pause,
+                            const char *period)
+{
+    char *call = gw_describe_call(judge, after_pause->call);
+    int length = call ? asprintf(&verdict->fix,
+                                 "Look at what the program does before %s in these steps%s and not in others: do it "
+                                 "less often or in another thread (PyTorch: gc.freeze() before the loop, torch.save "
+                                 "from another thread; JAX: likewise, and orbax's asynchronous checkpoints; both: log "
+                                 "less often).",
+                                 call, period)
+                      : -1;
+    free(call);
+    if (length < 0)
+        verdict->fix = NULL;
+    return length < 0 ? -ENOMEM : 0;
+}
+
+static int confirm_slow(const struct gw_judge *judge, struct gw_verdict *verdict, const uint8_t *slow, uint32_t count,
+                        double excess_ns)
+{
+    const struct gw_model *model = judge->model;
+    const struct gw_fact **pauses = calloc(model->steps_count + 1, sizeof(*pauses)), *caused = NULL;
+    char period[48];
+    if (!pauses)
+        return -ENOMEM;
+    enum gw_class cls = what_differs(judge, slow, excess_ns / count);
+    say_period(model, slow, period, sizeof(period));
+    int ret = gw_verdict_confirm(verdict, judge, gw_a_step(judge, excess_ns),
+                                 "%u of %.0f steps%s cost the GPU %.3f ms more than the median one; what differs most "
+                                 "is %s%s",
+                                 count, judge->steps, period, excess_ns / count / 1e6,
+                                 cls == GW_CLASS_COMPUTE ? "the time of kernels" : "idle time: ",
+                                 cls == GW_CLASS_COMPUTE ? "" : gw_class_words(cls));
+    find_pauses(judge, slow, pauses);
+    for (size_t s = 0; s < model->steps_count && ret == 0; s++) {
+        if (!slow[s])
+            continue;
+        caused = caused ? caused : pauses[s];
+        ret = add_slow_step(judge, verdict, s, pauses[s]);
+    }
+    if (ret == 0 && caused && (cls == GW_CLASS_IDLE_HOST || cls == GW_CLASS_IDLE_BLOCKED))
+        ret = advise_on_pauses(judge, verdict, caused, period);
+    free(pauses);
+    return ret;
+}
+
 int gw_judge_hiccup(struct gw_judge *judge, struct gw_verdict *verdict)
 {
     const struct gw_model *model = judge->model;
@@ -125,21 +179,13 @@ int gw_judge_hiccup(struct gw_judge *judge, struct gw_verdict *verdict)
     uint32_t count = 0, preempted = 0;
     int ret = -ENOMEM;
     uint8_t *slow = calloc(model->steps_count + 1, 1);
-    double *costs = calloc(4 * (model->steps_count + 1), sizeof *costs);
-    if (!slow || !costs)
+    double *preempted_ns = calloc(model->steps_count + 1, sizeof *preempted_ns);
+    if (!slow || !preempted_ns)
         goto end;
-    double *away = costs + model->steps_count + 1, *scratch = away + model->steps_count + 1,
-           *preempted_ns = scratch + model->steps_count + 1;
-    measure_costs(judge, costs);
     measure_preemption(judge, preempted_ns);
-    level_processes(model, costs, scratch);
-    double usual = median(costs, model, scratch);
-    for (size_t s = 0; s < model->steps_count; s++)
-        away[s] = fabs(costs[s] - usual);
-    double limit = fmax(SLOW_SHARE * usual, SLOW_DEVIATIONS * 1.4826 * median(away, model, scratch));
     for (size_t s = 0; s < model->steps_count; s++) {
-        double over = costs[s] - usual;
-        if (model->steps[s].warmup || over <= limit)
+        double over = gw_slow_step_over_ns(&judge->slow, model, s), limit = judge->slow.limit_ns;
+        if (over <= 0)
             continue;
         all_excess += over;
         if (over - (double)judge->explained_ns[s] <= limit)
@@ -155,33 +201,21 @@ int gw_judge_hiccup(struct gw_judge *judge, struct gw_verdict *verdict)
     double saving = gw_a_step(judge, excess);
     verdict->per_step = gw_a_step(judge, count);
     verdict->steps_affected = count;
-    if (!judge->gpu_timed) {
-        ret = gw_verdict_unknown(verdict, "needs GPU timing (record --gpu-timing=events)");
-        goto end;
-    }
     double least = count > 1 ? judge->threshold_ns : fmax(SLOW_ONCE_SHARE * judge->mean_ns, judge->threshold_ns);
-    if (saving < least || count > SLOW_STEPS_SHARE * judge->steps) {
+    if (!judge->gpu_timed)
+        ret = gw_verdict_unknown(verdict, "needs GPU timing (record --gpu-timing=events)");
+    else if (saving < least || count > GW_SLOW_STEPS_SHARE * judge->steps)
         ret =
             gw_verdict_rule_out(verdict, saving,
                                 "%u of %.0f steps cost the GPU much more than the median one and are not explained by "
                                 "another verdict or by other programs taking the CPU (%u steps); all slow steps "
                                 "together cost %.3f ms a step",
                                 count, judge->steps, preempted, gw_a_step(judge, all_excess) / 1e6);
-        goto end;
-    }
-    enum gw_class cls = what_differs(judge, slow, excess / count);
-    ret = gw_verdict_confirm(
-        verdict, judge, saving,
-        "%u of %.0f steps cost the GPU %.3f ms more than the median one; what differs most is %s%s", count,
-        judge->steps, excess / count / 1e6, cls == GW_CLASS_COMPUTE ? "the time of kernels" : "idle time: ",
-        cls == GW_CLASS_COMPUTE ? "" : gw_class_words(cls));
-    for (size_t s = 0; s < model->steps_count && ret == 0; s++) {
-        if (slow[s])
-            ret = add_slow_step(verdict, &model->steps[s]);
-    }
+    else
+        ret = confirm_slow(judge, verdict, slow, count, excess);
 end:
     free(slow);
-    free(costs);
+    free(preempted_ns);
     return ret;
 }
 

@@ -202,18 +202,25 @@ int gw_verdicts_create(const struct gw_model *model, const struct gw_budget *bud
         goto end;
     ret = judge_all(&judge, ranked);
     verdicts->replay_error_percent = judge.replay_error_percent;
-    gw_judge_release(&judge);
     if (ret < 0)
-        goto end;
+        goto release;
     ret = -ENOMEM;
     verdicts->list = calloc(SUSPECT_COUNT, sizeof *verdicts->list);
     if (!verdicts->list)
-        goto end;
+        goto release;
     qsort(ranked, SUSPECT_COUNT, sizeof *ranked, compare_ranked);
     for (size_t i = 0; i < SUSPECT_COUNT; i++)
         verdicts->list[i] = ranked[i].verdict;
     verdicts->list_count = SUSPECT_COUNT;
     owned = 0;
+    ret = gw_repairs_compare(&judge.repairs, judge.replay, judge.replay_mean_ns, judge.threshold_ns, verdicts->list,
+                             SUSPECT_COUNT, &verdicts->together_ms);
+    if (judge.mean_ns > 0)
+        verdicts->together_percent = 100 * verdicts->together_ms * 1e6 / judge.mean_ns;
+release:
+    gw_judge_release(&judge);
+    if (ret < 0)
+        goto end;
     *ret_verdicts = verdicts;
     verdicts = NULL;
     ret = 0;

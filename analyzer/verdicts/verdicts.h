@@ -15,6 +15,14 @@ struct gw_evidence {
     char *what;
 };
 
+/* What a confirmed verdict has in common with another one: their savings together are less than their sum by this. */
+struct gw_share {
+    const char *id; /* of the other; static */
+    double ms;
+};
+
+#define GW_SHARES_MAX 3
+
 struct gw_verdict {
     const char *id;      /* as in the table of verdicts.def; static */
     const char *suspect; /* a few words; static */
@@ -26,13 +34,18 @@ struct gw_verdict {
     uint32_t process, device, stream, thread; /* indices, GW_NONE where it does not apply */
     struct gw_evidence evidence[GW_EVIDENCE_MAX];
     uint32_t evidence_count;
-    char *why; /* one sentence: why this state, in numbers */
-    char *fix; /* one sentence; NULL unless confirmed */
+    struct gw_share shares[GW_SHARES_MAX]; /* with the largest confirmed verdicts */
+    uint32_t shares_count;
+    bool together; /* its repair is among those of gw_verdicts.together_ms */
+    char *why;     /* one sentence: why this state, in numbers */
+    char *fix;     /* one sentence; NULL unless confirmed */
 };
 
 struct gw_verdicts {
     GW_ARRAY(struct gw_verdict, list); /* confirmed by saving, then unknown, then ruled out */
     double replay_error_percent;       /* negative: no replay was made */
+    double together_ms; /* what all repairs that could be replayed save a step together; negative: not two of them */
+    double together_percent; /* of the mean step */
 };
 
 /* Judges every suspect. Returns 0 or -ENOMEM; destroy with gw_verdicts_destroy. */

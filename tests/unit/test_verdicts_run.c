@@ -288,6 +288,82 @@ static void one_pause_a_step(void **state)
     }
 }
 
+/* One long pause in every tenth step is no lack of speed: it is told once, as what makes these steps slow. */
+static void a_rare_pause_is_a_hiccup(void **state)
+{
+    (void)state;
+    struct outcome outcome = {0};
+    struct gw_script script;
+    gw_script_begin(&script);
+    for (int i = 0; i < WARMUP + STEPS; i++) {
+        gw_script_step(&script, i < WARMUP);
+        for (int k = 0; k < 8; k++) {
+            gw_script_launch(&script, 1, "_Z7forwardPf", US(50));
+            gw_script_think(&script, US(48));
+        }
+        if (i % 10 == 9)
+            gw_script_think(&script, US(3000));
+        gw_script_end_step(&script, i < WARMUP);
+    }
+    end_run(&script, &outcome);
+    expect(&outcome, "hiccup", GW_CONFIRMED, 0.3);
+    const struct gw_verdict *hiccup = find(&outcome, "hiccup"), *dispatch = find(&outcome, "dispatch-bound");
+    assert_ptr_equal(hiccup, &outcome.verdicts->list[0]);
+    assert_non_null(strstr(hiccup->why, "3 of 30 steps, every 10th step, cost"));
+    assert_non_null(strstr(hiccup->evidence[0].what, "outside CUDA before cudaLaunchKernel"));
+    assert_non_null(strstr(hiccup->fix, "every 10th step"));
+    /* the kernels hide the short pauses of all steps */
+    expect(&outcome, "dispatch-bound", GW_RULED_OUT, 0);
+    assert_non_null(strstr(dispatch->why, "rare pauses of slow steps"));
+    release(&outcome);
+}
+
+static double share_of(const struct gw_verdict *verdict, const char *id)
+{
+    for (uint32_t i = 0; i < verdict->shares_count; i++) {
+        if (strcmp(verdict->shares[i].id, id) == 0)
+            return verdict->shares[i].ms;
+    }
+    return 0;
+}
+
+/* The host reads a number and is busy for long: without either the other costs less, or not. */
+static void savings_of_the_same_time_are_told(void **state)
+{
+    (void)state;
+    for (int same = 0; same < 2; same++) {
+        const struct gw_copy read = {.size_bytes = 4, .direction = GW_COPY_D2H, .dst_kind = GW_HOST_PINNED};
+        struct outcome outcome = {0};
+        struct gw_script script;
+        gw_script_begin(&script);
+        for (int i = 0; i < WARMUP + STEPS; i++) {
+            gw_script_step(&script, i < WARMUP);
+            gw_script_launch(&script, 1, "_Z7forwardPf", US(1000));
+            gw_script_copy(&script, 1, read, US(2));
+            gw_script_stream_sync(&script, 1);
+            if (same)
+                gw_script_think(&script, US(400));
+            else
+                gw_script_call(&script, "cudaMalloc", US(400));
+            gw_script_launch(&script, 1, "_Z8backwardPf", US(1000));
+            gw_script_copy(&script, 1, read, US(2));
+            gw_script_stream_sync(&script, 1);
+            gw_script_end_step(&script, i < WARMUP);
+        }
+        end_run(&script, &outcome);
+        const char *other = same ? "dispatch-bound" : "alloc-churn";
+        const struct gw_verdict *sync = find(&outcome, "host-sync"), *late = find(&outcome, other);
+        assert_int_equal(sync->state, GW_CONFIRMED);
+        assert_int_equal(late->state, GW_CONFIRMED);
+        /* Read without a wait, the 400 us pass beside the kernel: each repair alone saves all of them. */
+        assert_true(share_of(sync, other) > 0.9 * late->saving_ms &&
+                    share_of(late, "host-sync") > 0.9 * late->saving_ms);
+        assert_true(outcome.verdicts->together_ms >= sync->saving_ms);
+        assert_true(outcome.verdicts->together_ms < 1.05 * sync->saving_ms);
+        release(&outcome);
+    }
+}
+
 /* A replay that is off takes and gives as much to every saving. */
 static void a_doubtful_replay_makes_near_savings_unknown(void **state)
 {
@@ -401,6 +477,8 @@ int main(void)
         cmocka_unit_test(preemption_is_not_sleep),
         cmocka_unit_test(preemption_is_no_hiccup),
         cmocka_unit_test(one_pause_a_step),
+        cmocka_unit_test(a_rare_pause_is_a_hiccup),
+        cmocka_unit_test(savings_of_the_same_time_are_told),
         cmocka_unit_test(waits_after_launches_are_no_other_waits),
         cmocka_unit_test(only_steps_that_upload_starve),
         cmocka_unit_test(unseen_downloads_matter_where_they_come_back),

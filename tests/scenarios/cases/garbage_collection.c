@@ -1,7 +1,7 @@
 /*
  * source: Python's garbage collection in the loop
  * fault: one step in twelve the host does 5 ms of other work
- * verdict: dispatch-bound
+ * verdict: hiccup
  * every: 12
  */
 #include "tests/scenarios/scenario.h"
