@@ -1,6 +1,7 @@
 /*
  * Judges of the order of work on the device: streams, the legacy default stream, event waits.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "analyzer/verdicts/judge.h"
@@ -54,7 +55,8 @@ static bool leave_room(const struct gw_judge *judge, bool joined_only)
 int gw_judge_stream_serialised(struct gw_judge *judge, struct gw_verdict *verdict)
 {
     struct gw_finding finding;
-    double copies = 0, joins = 0;
+    double copies = 0, blocking = 0, joins = 0;
+    char blocks[80] = "";
     if (!judge->gpu_timed)
         return gw_verdict_unknown(verdict, "needs GPU timing (record --gpu-timing=events)");
     int ret = gw_finding_init(&finding, judge);
@@ -66,10 +68,12 @@ int gw_judge_stream_serialised(struct gw_judge *judge, struct gw_verdict *verdic
         const struct gw_op *op = gw_fact_op(judge, fact);
         if (fact->step == GW_NONE || !op || fact->claimed)
             continue;
-        if (copy && copy->direction == GW_COPY_H2D && !copy->blocking && copy->src_kind == GW_HOST_PINNED &&
+        if (copy && copy->direction == GW_COPY_H2D && copy->src_kind == GW_HOST_PINNED &&
             copy->size_bytes >= LARGE_BYTES) {
             copies++;
-            gw_finding_mark(&finding, judge, fact, GW_EDIT_OTHER_STREAM);
+            blocking += copy->blocking;
+            gw_finding_mark(&finding, judge, fact,
+                            copy->blocking ? GW_EDIT_QUICK | GW_EDIT_OTHER_STREAM : GW_EDIT_OTHER_STREAM);
         } else if (judge->model->streams[op->stream].flags & GW_STREAM_LEGACY &&
                    has_company(judge->model, op->stream)) {
             joins++;
@@ -78,11 +82,13 @@ int gw_judge_stream_serialised(struct gw_judge *judge, struct gw_verdict *verdic
     }
     finding.overlaps = joins > 0 && leave_room(judge, true);
     finding.cap_ns = finding.overlaps ? -1 : judge->idle_ns + judge->class_ns[GW_CLASS_COPY_H2D];
+    if (blocking > 0)
+        snprintf(blocks, sizeof blocks, " (%.1f of them block the host too)", gw_a_step(judge, blocking));
     ret = gw_finding_conclude(
         &finding, judge, verdict,
-        "%.1f large uploads a step queue behind other work of their stream and %.1f operations use "
+        "%.1f large uploads a step queue behind other work of their stream%s and %.1f operations use "
         "the legacy default stream beside others; the GPU only uploads for %.3f ms",
-        gw_a_step(judge, copies), gw_a_step(judge, joins), judge->class_ns[GW_CLASS_COPY_H2D] / 1e6);
+        gw_a_step(judge, copies), blocks, gw_a_step(judge, joins), judge->class_ns[GW_CLASS_COPY_H2D] / 1e6);
     gw_finding_release(&finding);
     return ret;
 }

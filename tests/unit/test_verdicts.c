@@ -83,6 +83,7 @@ static void blocking_copy_step(struct gw_script *script, int step, bool faulty)
     struct gw_copy copy = pinned_upload;
     (void)step;
     copy.blocking = faulty;
+    copy.size_bytes = 32768; /* a larger one had better have a stream of its own */
     gw_script_copy(script, 1, copy, US(100));
     gw_script_think(script, US(200));
     kernels(script, 4, US(100));
