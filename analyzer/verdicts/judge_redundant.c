@@ -1,7 +1,8 @@
 /*
- * The judge of reductions that are made more often than needed: after each micro-step of an accumulation, not once
- * before the parameters change. Micro-steps repeat a sequence of reductions, each time after nearly the same kernels
- * and a batch of its own; the update of the parameters is what sets one of them apart.
+ * The judge of collectives that are made more often than needed: gradients are reduced after each micro-step of an
+ * accumulation, not once before the parameters change; buffers are broadcast before each forward pass. Micro-steps
+ * repeat a sequence of reductions or broadcasts, each time after nearly the same kernels and a batch of its own; the
+ * update of the parameters is what sets one of them apart.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,6 +13,8 @@
 
 /* Micro-steps have this share of their kernels in common: the first adds no gradients, and has the update before it. */
 #define ALIKE_SHARE 0.6
+/* The same broadcast of the step before is looked for among so many communication kernels. */
+#define LOOKED_BACK 2048u
 
 enum meaning { NOT_REPEATED = 0, PERHAPS_REPEATED, MICRO_STEPS };
 
@@ -32,6 +35,7 @@ struct repetition {
 
 struct reductions {
     const struct gw_judge *judge;
+    bool broadcasts;                    /* the list is of these, not of reductions */
     const struct gw_comm_kernel **list; /* of all steps, those that are made once in a step left out */
     struct repetition *steps;
     size_t steps_count;
@@ -59,6 +63,14 @@ static uint64_t key_of(const struct gw_model *model, const struct gw_comm_kernel
     return key;
 }
 
+static bool is_wanted(const struct reductions *self, const struct gw_comm_kernel *kernel)
+{
+    const struct gw_model *model = self->judge->model;
+    return self->broadcasts
+               ? kernel->collective != GW_NONE && model->collectives[kernel->collective].kind == GW_COMM_BROADCAST
+               : gw_comm_is_reduction(model, kernel);
+}
+
 static bool comes_again(const uint64_t *sorted, size_t count, uint64_t key)
 {
     const uint64_t *found = bsearch(&key, sorted, count, sizeof(key), gw_by_u64);
@@ -72,13 +84,12 @@ static size_t list_step(struct reductions *self, size_t from, size_t to, size_t 
     const struct gw_model *model = self->judge->model;
     size_t count = 0, kept = 0;
     for (size_t i = from; i < to; i++) {
-        if (gw_comm_is_reduction(model, &comm->kernels[i]))
+        if (is_wanted(self, &comm->kernels[i]))
             self->keys[count++] = key_of(model, &comm->kernels[i]);
     }
     qsort(self->keys, count, sizeof(*self->keys), gw_by_u64);
     for (size_t i = from; i < to; i++) {
-        if (gw_comm_is_reduction(model, &comm->kernels[i]) &&
-            comes_again(self->keys, count, key_of(model, &comm->kernels[i])))
+        if (is_wanted(self, &comm->kernels[i]) && comes_again(self->keys, count, key_of(model, &comm->kernels[i])))
             self->list[place + kept++] = &comm->kernels[i];
     }
     return kept;
@@ -280,40 +291,102 @@ static int mark(const struct reductions *self, struct gw_comm_plan *plan, enum m
     return 0;
 }
 
+static void release(struct reductions *self)
+{
+    free(self->list);
+    free(self->steps);
+    free(self->portions);
+    free(self->names);
+    free(self->keys);
+}
+
+/* Marks what repeats of one kind of collective. Adds to *most how often, at most. Returns 0 or -ENOMEM. */
+static int mark_repeated(const struct gw_judge *judge, bool broadcasts, enum meaning meaning, struct gw_comm_plan *plan,
+                         size_t *most)
+{
+    struct reductions self = {.judge = judge, .broadcasts = broadcasts};
+    int ret = find_repetitions(&self);
+    if (ret == 0)
+        ret = mark(&self, plan, meaning);
+    for (size_t s = 0; s < self.steps_count && ret == 0; s++) {
+        if (self.steps[s].meaning == meaning && self.steps[s].group > *most)
+            *most = self.steps[s].group;
+    }
+    release(&self);
+    return ret;
+}
+
+/* Whether the step before had the same broadcast, into the same memory. */
+static bool was_broadcast(const struct gw_judge *judge, size_t place)
+{
+    const struct gw_comm_kernel *kernel = &judge->comm->kernels[place];
+    const struct gw_collective *collectives = judge->model->collectives;
+    for (size_t i = place; i-- > 0 && place - i <= LOOKED_BACK;) {
+        const struct gw_comm_kernel *before = &judge->comm->kernels[i];
+        if (before->device != kernel->device || before->step + 1 < kernel->step)
+            return false;
+        if (before->step != kernel->step && before->collective != GW_NONE && are_same(judge, before, kernel) &&
+            collectives[before->collective].recv == collectives[kernel->collective].recv)
+            return true;
+    }
+    return false;
+}
+
+/* Marks broadcasts that come once in every step. Returns 0 or -ENOMEM. */
+static int mark_broadcasts_of_each_step(const struct gw_judge *judge, struct gw_comm_plan *plan)
+{
+    for (size_t i = 0; i < judge->comm->kernels_count; i++) {
+        const struct gw_comm_kernel *kernel = &judge->comm->kernels[i];
+        if (kernel->collective == GW_NONE || judge->model->collectives[kernel->collective].kind != GW_COMM_BROADCAST ||
+            !was_broadcast(judge, i))
+            continue;
+        gw_comm_plan_drop(plan, judge, kernel->op);
+        if (gw_comm_plan_mark(plan, kernel->op) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
 int gw_judge_comm_redundant(struct gw_judge *judge, struct gw_verdict *verdict)
 {
-    struct reductions self = {.judge = judge};
     struct gw_comm_plan plan = {0};
-    size_t most = 1;
+    size_t reduced = 1, broadcast = 1;
+    bool of_each_step = false;
     int ret = gw_comm_ready(judge, verdict, GW_COMM_NEEDS_SIZES);
     if (ret <= 0)
         return ret;
-    if ((ret = gw_comm_plan_init(&plan, judge)) < 0 || (ret = find_repetitions(&self)) < 0 ||
-        (ret = mark(&self, &plan, MICRO_STEPS)) < 0)
+    if ((ret = gw_comm_plan_init(&plan, judge)) < 0 ||
+        (ret = mark_repeated(judge, false, MICRO_STEPS, &plan, &reduced)) < 0 ||
+        (ret = mark_repeated(judge, true, MICRO_STEPS, &plan, &broadcast)) < 0)
         goto end;
     if (!plan.marked_count) {
         plan.doubt = "that they reduce the same gradients is not sure: no batch is uploaded for each, or the kernels "
                      "between differ, or the buffers";
-        if ((ret = mark(&self, &plan, PERHAPS_REPEATED)) < 0)
+        if ((ret = mark_repeated(judge, false, PERHAPS_REPEATED, &plan, &reduced)) < 0 ||
+            (ret = mark_repeated(judge, true, PERHAPS_REPEATED, &plan, &broadcast)) < 0)
             goto end;
     }
-    for (size_t s = 0; s < self.steps_count; s++) {
-        if (self.steps[s].meaning != NOT_REPEATED && self.steps[s].group > most)
-            most = self.steps[s].group;
+    if (!plan.marked_count) {
+        plan.doubt = "whether what they carry changes, and whether the other ranks use it, is on the devices and not "
+                     "seen: try without (PyTorch: broadcast_buffers=False) and compare";
+        of_each_step = true;
+        if ((ret = mark_broadcasts_of_each_step(judge, &plan)) < 0)
+            goto end;
     }
     if (!plan.marked_count)
-        ret = gw_verdict_rule_out(verdict, 0, "no sequence of reductions comes more than once in a step");
+        ret = gw_verdict_rule_out(verdict, 0,
+                                  "no sequence of reductions or broadcasts comes more than once in a step, and no "
+                                  "buffers are broadcast in every step");
     else
-        ret = gw_comm_plan_conclude(&plan, judge, verdict,
-                                    "the same reductions are made up to %zu times between two parameter updates; once "
-                                    "would do",
-                                    most);
+        ret = of_each_step
+                  ? gw_comm_plan_conclude(&plan, judge, verdict, "the same buffers are broadcast in every step")
+                  : gw_comm_plan_conclude(&plan, judge, verdict,
+                                          "the same %s up to %zu times between two parameter updates; once would do",
+                                          reduced == 1    ? "buffers are broadcast"
+                                          : broadcast > 1 ? "reductions and broadcasts are made"
+                                                          : "reductions are made",
+                                          reduced > broadcast ? reduced : broadcast);
 end:
     gw_comm_plan_release(&plan);
-    free(self.list);
-    free(self.steps);
-    free(self.portions);
-    free(self.names);
-    free(self.keys);
     return ret;
 }
