@@ -10,8 +10,10 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
+/* glibc declares them only from 2.36 on. NOLINTBEGIN(readability-redundant-declaration) */
 EXPORTED void arc4random_buf(void *bytes, size_t size);
 EXPORTED uint32_t arc4random(void);
+/* NOLINTEND(readability-redundant-declaration) */
 
 void arc4random_buf(void *bytes, size_t size)
 {

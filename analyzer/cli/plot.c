@@ -89,7 +89,7 @@ static error_t take_option(int key, char *value, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
     struct gw_plot_options *plot = &arguments->options;
-    double from, to;
+    double from = 0, to = 0;
     error_t error;
 
     switch (key) {
