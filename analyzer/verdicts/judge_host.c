@@ -156,7 +156,7 @@ int gw_judge_dispatch_bound(struct gw_judge *judge, struct gw_verdict *verdict)
             take_host_gaps(judge, &finding, rare_ns,
                            &rare_idle_ns); /* pauses are not occurrences: the idle intervals they cause are */
     if (rare_idle_ns)
-        snprintf(rare, sizeof rare, " (%.3f ms of it in rare pauses of slow steps, see hiccup)",
+        snprintf(rare, sizeof rare, " (%.3f ms of it in rare pauses of slow steps, which do not count here)",
                  gw_a_step(judge, (double)rare_idle_ns) / 1e6);
     ret =
         gw_finding_conclude(&finding, judge, verdict,
