@@ -88,6 +88,7 @@ int gw_output_open(struct gw_output *ret_output, const char *path)
         status = -ENOMEM;
         goto end;
     }
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it goes to the caller with the rest, or is freed at the end. */
     if (replaced && is_there && access(output.path, W_OK) != 0)
         status = -errno;
     else

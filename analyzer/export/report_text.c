@@ -131,6 +131,7 @@ static void print_nothing_confirmed(const struct gw_report_sheet *sheet)
     const struct gw_verdicts *verdicts = sheet->report->verdicts;
     size_t unknown = 0;
     for (size_t i = 0; i < verdicts->list_count; i++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): there is a list where there is a count. */
         unknown += verdicts->list[i].state == GW_UNKNOWN && strcmp(verdicts->list[i].id, "scaling") != 0;
     if (percent(sheet, sheet->ms[GW_CLASS_COMPUTE]) >= BUSY_PERCENT)
         gw_page_wrap(&sheet->page,

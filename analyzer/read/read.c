@@ -280,6 +280,7 @@ int gw_records_read(const char *path, const struct gw_read_progress *progress, s
         goto end;
     }
     /* The last stream holds no events, only the losses of cut files. */
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): gw_error_set returns the code it is given. */
     pool.records->streams = calloc(pool.task_count + 1, sizeof(*pool.records->streams));
     if (!pool.records->streams) {
         status = gw_error_set(error, -ENOMEM, "no memory to read the trace");

@@ -119,7 +119,7 @@ static bool drain(uint32_t flags)
 // What comes at the end: until all is seen, or nothing more arrives.
 static void drain_rest(void)
 {
-    uint64_t began_ns = gw_now_ns(), last_ns = began_ns, now_ns = began_ns;
+    uint64_t began_ns = gw_now_ns(), last_ns = began_ns, now_ns;
     bool came;
 
     do {
