@@ -82,6 +82,33 @@ static void print_plain(const struct gw_report_sheet *sheet, const struct gw_ver
     gw_page_wrap(&sheet->page, verdict->why, written > 0 ? (unsigned)written : 0, 6);
 }
 
+/* Unknown ones: what several have in common is told once. */
+static void print_unknown(const struct gw_report_sheet *sheet)
+{
+    const struct gw_verdicts *verdicts = sheet->report->verdicts;
+    for (size_t i = 0; i < verdicts->list_count; i++) {
+        const struct gw_verdict *verdict = &verdicts->list[i];
+        char ids[600], line[1600];
+        size_t alike = 0, length = 0;
+        for (size_t j = 0; j < verdicts->list_count && verdict->state == GW_UNKNOWN && length < sizeof ids; j++) {
+            const struct gw_verdict *other = &verdicts->list[j];
+            if (other->state != GW_UNKNOWN || strcmp(other->why, verdict->why) != 0)
+                continue;
+            if (j < i)
+                break;
+            alike++;
+            length += (size_t)snprintf(ids + length, sizeof ids - length, "%s%s", length ? ", " : "", other->id);
+        }
+        if (alike == 1)
+            print_plain(sheet, verdict);
+        if (alike < 2)
+            continue;
+        snprintf(line, sizeof line, "%s: %s", ids, verdict->why);
+        fputs("  ", sheet->page.out);
+        gw_page_wrap(&sheet->page, line, 2, 6);
+    }
+}
+
 /* Ruled out, in columns: the bound is what matters. */
 static void print_ruled_out(const struct gw_report_sheet *sheet)
 {
@@ -125,10 +152,8 @@ void gw_sheet_verdicts(const struct gw_report_sheet *sheet)
     print_together(sheet);
     if (count_state(verdicts, GW_UNKNOWN) && sheet->steps.analysed)
         gw_page_heading(&sheet->page, "Not known");
-    for (size_t i = 0; i < verdicts->list_count && sheet->steps.analysed; i++) {
-        if (verdicts->list[i].state == GW_UNKNOWN)
-            print_plain(sheet, &verdicts->list[i]);
-    }
+    if (sheet->steps.analysed)
+        print_unknown(sheet);
     if (count_state(verdicts, GW_RULED_OUT)) {
         gw_page_heading(&sheet->page, "Ruled out (they cost at most this per step)");
         if (!sheet->options->verbose)
