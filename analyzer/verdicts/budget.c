@@ -15,7 +15,7 @@
 
 /* A device's share of the work: its operations, when it was what, and where it cannot be told. */
 struct device_time {
-    uint32_t *ops;
+    uint32_t *ops; /* in order of enqueue, until the segments are made */
     size_t op_count;
     struct gw_segments segments;
     struct gw_interval *fog;
@@ -74,13 +74,11 @@ static int group_ops(struct work *work)
             return -ENOMEM;
         work->devices[d].op_count = 0;
     }
-    for (size_t s = 0; s < model->streams_count; s++) {
-        const struct gw_stream *stream = &model->streams[s];
-        struct device_time *device = &work->devices[stream->device];
-        if (stream->op_count)
-            memcpy(device->ops + device->op_count, model->stream_ops + stream->op_first,
-                   stream->op_count * sizeof *device->ops);
-        device->op_count += stream->op_count;
+    for (uint32_t i = 0; i < model->ops_count; i++) {
+        if (model->ops[i].stream == GW_NONE)
+            continue;
+        struct device_time *device = &work->devices[model->streams[model->ops[i].stream].device];
+        device->ops[device->op_count++] = i;
     }
     return 0;
 }
@@ -337,6 +335,8 @@ static int find_times(void *user, size_t device)
     struct device_time *time = &work->devices[device];
     int ret = gw_segments_create(work->model, time->ops, time->op_count, work->arrived_ns, work->begin_ns, work->end_ns,
                                  &time->segments);
+    free(time->ops);
+    time->ops = NULL;
     return ret ? ret : find_fog(work, (uint32_t)device);
 }
 

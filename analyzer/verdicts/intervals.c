@@ -7,6 +7,9 @@
 #include "analyzer/model/radix.h"
 #include "analyzer/verdicts/array.h"
 
+/* Operations whose edges are sorted at a time: what is sorted stays in the cache. */
+#define PART_OPS ((size_t)1 << 13)
+
 /* What happens at one instant, in the order in which it counts: what ends makes room for what starts. */
 enum edge_kind { EDGE_END = 0, EDGE_POINT, EDGE_START };
 
@@ -78,30 +81,6 @@ static int compare_edges(const void *left, const void *right)
     return a->op < b->op ? -1 : a->op > b->op;
 }
 
-/* Sorts by time, then kind, then operation, into an array the caller frees. NULL: no memory. */
-static struct edge *sort_edges(const struct edge *edges, size_t count)
-{
-    struct gw_sort_item *items = malloc((count + 1) * sizeof *items);
-    struct edge *sorted = malloc((count + 1) * sizeof *sorted);
-    for (size_t i = 0; i < count && items; i++)
-        items[i] = (struct gw_sort_item){.key = edges[i].t_ns, .value = (uint32_t)i};
-    if (!items || !sorted || gw_radix_sort(items, count) < 0) {
-        free(sorted);
-        free(items);
-        return NULL;
-    }
-    for (size_t i = 0; i < count; i++)
-        sorted[i] = edges[items[i].value];
-    free(items);
-    for (size_t from = 0, to; from < count; from = to) {
-        for (to = from + 1; to < count && sorted[to].t_ns == sorted[from].t_ns;)
-            to++;
-        if (to - from > 1)
-            qsort(sorted + from, to - from, sizeof *sorted, compare_edges);
-    }
-    return sorted;
-}
-
 static bool append(struct gw_segments *segments, struct gw_segment segment)
 {
     if (segment.begin_ns >= segment.end_ns)
@@ -122,83 +101,169 @@ static uint64_t clamp(uint64_t t, uint64_t low, uint64_t high)
     return t < low ? low : t > high ? high : t;
 }
 
-static void add_edges(struct edge *edges, size_t *used, uint32_t op, enum lane lane, uint64_t start, uint64_t end)
+/* Edges of operations as they come, near the order of their times; they leave in it. */
+struct edges {
+    GW_ARRAY(struct edge, list); /* those that have not left */
+    size_t room;
+    struct gw_sort_item *items; /* scratch of sorting, and the sorted edges */
+    struct edge *sorted;
+    size_t sorted_room;
+};
+
+static bool add_edges(struct edges *edges, uint32_t op, enum lane lane, uint64_t start, uint64_t end)
 {
-    edges[(*used)++] = (struct edge){start, op, EDGE_START, (uint8_t)lane};
-    edges[(*used)++] = (struct edge){end, op, EDGE_END, (uint8_t)lane};
+    for (size_t i = 0; i < 2; i++) {
+        if (!GW_ARRAY_RESERVE(edges->list, edges->list_count, &edges->room))
+            return false;
+        edges->list[edges->list_count++] =
+            i ? (struct edge){end, op, EDGE_END, (uint8_t)lane} : (struct edge){start, op, EDGE_START, (uint8_t)lane};
+    }
+    return true;
 }
 
-/* Edges of the busy operations that touch [begin_ns, end_ns), sorted. */
-static struct edge *collect_edges(const struct gw_model *model, const uint32_t *ops, size_t count,
-                                  const uint64_t *arrived_ns, uint64_t begin_ns, uint64_t end_ns, size_t *ret_count)
+/* Adds those of a busy operation that touches [begin_ns, end_ns); false: no memory. */
+static bool add_op(struct edges *edges, const struct gw_model *model, uint32_t index, const uint64_t *arrived_ns,
+                   uint64_t begin_ns, uint64_t end_ns)
 {
-    struct edge *edges = calloc(count ? 4 * count : 1, sizeof *edges);
-    if (!edges)
-        return NULL;
-    size_t used = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct gw_op *op = &model->ops[ops[i]];
-        if (!gw_op_is_busy(op) || op->end_ns < begin_ns || op->start_ns >= end_ns)
-            continue;
-        uint64_t start = clamp(op->start_ns, begin_ns, end_ns), end = clamp(op->end_ns, begin_ns, end_ns);
-        if (start == end) {
-            edges[used++] = (struct edge){start, ops[i], EDGE_POINT, 0};
-            continue;
-        }
-        if (!arrived_ns || arrived_ns[ops[i]] == GW_TIME_UNKNOWN) {
-            add_edges(edges, &used, ops[i], op_lane(op), start, end);
-            continue;
-        }
-        uint64_t arrived = clamp(arrived_ns[ops[i]], start, end);
-        if (start < arrived)
-            add_edges(edges, &used, ops[i], LANE_WAIT, start, arrived);
-        if (arrived < end)
-            add_edges(edges, &used, ops[i], LANE_TRANSFER, arrived, end);
+    const struct gw_op *op = &model->ops[index];
+    if (!gw_op_is_busy(op) || op->end_ns < begin_ns || op->start_ns >= end_ns)
+        return true;
+    uint64_t start = clamp(op->start_ns, begin_ns, end_ns), end = clamp(op->end_ns, begin_ns, end_ns);
+    if (start == end) {
+        if (!GW_ARRAY_RESERVE(edges->list, edges->list_count, &edges->room))
+            return false;
+        edges->list[edges->list_count++] = (struct edge){start, index, EDGE_POINT, 0};
+        return true;
     }
-    struct edge *sorted = sort_edges(edges, used);
-    free(edges);
-    *ret_count = used;
-    return sorted;
+    if (!arrived_ns || arrived_ns[index] == GW_TIME_UNKNOWN)
+        return add_edges(edges, index, op_lane(op), start, end);
+    uint64_t arrived = clamp(arrived_ns[index], start, end);
+    return (start == arrived || add_edges(edges, index, LANE_WAIT, start, arrived)) &&
+           (arrived == end || add_edges(edges, index, LANE_TRANSFER, arrived, end));
+}
+
+static bool is_ripe(const struct edge *edge, const uint64_t *until_ns)
+{
+    return !until_ns || edge->t_ns < *until_ns;
+}
+
+/* Takes out the edges before *until_ns, NULL: all, in order of time, then kind, then operation, into edges->sorted;
+ * *ret_count: how many. Returns 0 or -ENOMEM. */
+static int take_sorted(struct edges *edges, const uint64_t *until_ns, size_t *ret_count)
+{
+    size_t count = 0, kept = 0;
+    if (edges->sorted_room < edges->list_count) {
+        free(edges->items);
+        free(edges->sorted);
+        edges->sorted_room = edges->list_count;
+        edges->items = malloc(edges->sorted_room * sizeof *edges->items);
+        edges->sorted = malloc(edges->sorted_room * sizeof *edges->sorted);
+    }
+    if (edges->sorted_room && (!edges->items || !edges->sorted))
+        return -ENOMEM;
+    for (size_t i = 0; i < edges->list_count; i++) {
+        if (is_ripe(&edges->list[i], until_ns))
+            edges->items[count++] = (struct gw_sort_item){.key = edges->list[i].t_ns, .value = (uint32_t)i};
+    }
+    if (gw_radix_sort(edges->items, count) < 0)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++)
+        edges->sorted[i] = edges->list[edges->items[i].value];
+    for (size_t from = 0, to; from < count; from = to) {
+        for (to = from + 1; to < count && edges->sorted[to].t_ns == edges->sorted[from].t_ns;)
+            to++;
+        if (to - from > 1)
+            qsort(edges->sorted + from, to - from, sizeof *edges->sorted, compare_edges);
+    }
+    for (size_t i = 0; i < edges->list_count; i++) {
+        if (!is_ripe(&edges->list[i], until_ns))
+            edges->list[kept++] = edges->list[i];
+    }
+    edges->list_count = kept;
+    *ret_count = count;
+    return 0;
+}
+
+/* The device's state while edges pass in order. */
+struct sweep {
+    struct gw_segments segments;
+    uint64_t since_ns;
+    size_t active[LANE_COUNT];
+};
+
+/* From the edge before to `now_ns`, which `edge` ends; NULL: the end. false: no memory. */
+static bool pass(struct sweep *sweep, const struct edge *edge, uint64_t now_ns)
+{
+    size_t lane = 0;
+    while (lane < LANE_COUNT && !sweep->active[lane])
+        lane++;
+    struct gw_segment segment = {sweep->since_ns, now_ns, GW_NONE, GW_CLASS_COUNT, false};
+    if (lane < LANE_COUNT) {
+        segment.cls = lane_class[lane];
+        segment.opaque = lane == LANE_GRAPH;
+    } else if (edge) {
+        segment.next_op = edge->op;
+    }
+    if (!append(&sweep->segments, segment))
+        return false;
+    sweep->since_ns = now_ns;
+    if (edge && edge->kind == EDGE_START)
+        sweep->active[edge->lane]++;
+    else if (edge && edge->kind == EDGE_END)
+        sweep->active[edge->lane]--;
+    return true;
+}
+
+/* By part of the operations: the earliest start of those in later parts. NULL: no memory. */
+static uint64_t *find_later_starts(const struct gw_model *model, const uint32_t *ops, size_t count)
+{
+    size_t parts = count / PART_OPS + 1;
+    uint64_t *later = malloc(parts * sizeof *later), earliest = UINT64_MAX;
+    for (size_t i = count; i-- > 0 && later;) {
+        if (i % PART_OPS == PART_OPS - 1 || i == count - 1)
+            later[i / PART_OPS] = earliest;
+        const struct gw_op *op = &model->ops[ops[i]];
+        if (gw_op_is_busy(op) && op->start_ns < earliest)
+            earliest = op->start_ns;
+    }
+    return later;
 }
 
 int gw_segments_create(const struct gw_model *model, const uint32_t *ops, size_t count, const uint64_t *arrived_ns,
                        uint64_t begin_ns, uint64_t end_ns, struct gw_segments *ret_segments)
 {
-    struct gw_segments segments = {0};
-    size_t edge_count = 0, active[LANE_COUNT] = {0};
+    struct sweep sweep = {.since_ns = begin_ns};
+    struct edges edges = {0};
     int ret = -ENOMEM;
-    struct edge *edges = collect_edges(model, ops, count, arrived_ns, begin_ns, end_ns, &edge_count);
-    if (!edges)
+    uint64_t *later_ns = find_later_starts(model, ops, count);
+    if (!later_ns)
         goto end;
-
-    uint64_t since = begin_ns;
-    for (size_t i = 0; i <= edge_count; i++) {
-        const struct edge *edge = i < edge_count ? &edges[i] : NULL;
-        uint64_t now = edge ? edge->t_ns : end_ns;
-        size_t lane = 0;
-        while (lane < LANE_COUNT && !active[lane])
-            lane++;
-        struct gw_segment segment = {since, now, GW_NONE, GW_CLASS_COUNT, false};
-        if (lane < LANE_COUNT) {
-            segment.cls = lane_class[lane];
-            segment.opaque = lane == LANE_GRAPH;
-        } else if (edge) {
-            segment.next_op = edge->op;
+    for (size_t first = 0; first < count; first += PART_OPS) {
+        size_t until = first + PART_OPS < count ? first + PART_OPS : count, sorted = 0;
+        for (size_t i = first; i < until; i++) {
+            if (!add_op(&edges, model, ops[i], arrived_ns, begin_ns, end_ns))
+                goto end;
         }
-        if (!append(&segments, segment))
+        const uint64_t later = later_ns[first / PART_OPS], ripe_ns = later > begin_ns ? later : begin_ns;
+        if ((ret = take_sorted(&edges, until == count ? NULL : &ripe_ns, &sorted)) < 0)
             goto end;
-        since = now;
-        if (edge && edge->kind == EDGE_START)
-            active[edge->lane]++;
-        else if (edge && edge->kind == EDGE_END)
-            active[edge->lane]--;
+        ret = -ENOMEM;
+        for (size_t i = 0; i < sorted; i++) {
+            if (!pass(&sweep, &edges.sorted[i], edges.sorted[i].t_ns))
+                goto end;
+        }
     }
-    *ret_segments = segments;
-    segments.list = NULL;
+    if (!pass(&sweep, NULL, end_ns))
+        goto end;
+    *ret_segments = sweep.segments;
+    sweep.segments.list = NULL;
     ret = 0;
 end:
-    free(segments.list);
-    free(edges);
+    free(sweep.segments.list);
+    free(edges.list);
+    free(edges.items);
+    free(edges.sorted);
+    free(later_ns);
     return ret;
 }
 

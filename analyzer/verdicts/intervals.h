@@ -26,8 +26,9 @@ bool gw_op_is_busy(const struct gw_op *op);
 enum gw_class gw_op_class(const struct gw_op *op);
 
 /* Partitions [begin_ns, end_ns) into segments by the operations ops[0..count) of one device (indices into model->ops,
- * any order; those that are not busy are passed over). arrived_ns: as of gw_arrivals_create(). O(n log n). Returns 0 or
- * -ENOMEM; the caller frees ret_segments->list. */
+ * any order; those that are not busy are passed over). arrived_ns: as of gw_arrivals_create(). O(n log n); takes little
+ * memory beside the segments where the order is near that of their starts. Returns 0 or -ENOMEM; the caller frees
+ * ret_segments->list. */
 int gw_segments_create(const struct gw_model *model, const uint32_t *ops, size_t count, const uint64_t *arrived_ns,
                        uint64_t begin_ns, uint64_t end_ns, struct gw_segments *ret_segments);
 
