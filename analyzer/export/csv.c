@@ -80,7 +80,7 @@ static void write_ops(FILE *file, const struct source *source)
         fprintf(file, "%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%s,", device->process, device->number, stream->number,
                 gw_op_kind_name((enum gw_op_kind)op->kind));
         put_text(file, op->name == GW_NONE ? "" : model->names[op->name]);
-        fprintf(file, ",%" PRIu64 ",", op->size_bytes);
+        fprintf(file, ",%" PRIu64 ",", (uint64_t)op->size_bytes);
         put_call_id(file, model, op->call);
         putc(',', file);
         put_time(file, op->start_ns);

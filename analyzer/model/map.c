@@ -41,24 +41,28 @@ static void place(struct gw_map *map, size_t number)
     map->slots[slot] = (uint32_t)number + 1;
 }
 
-static int grow(struct gw_map *map)
+/* Capacity entries, and a power of two of slots that leaves at least a third of them free. */
+static int resize(struct gw_map *map, size_t capacity)
 {
-    size_t capacity = map->capacity ? map->capacity * 2 : 128;
+    size_t slot_count = 256;
     if (capacity > ENTRIES_MAX) {
         return -EFBIG;
+    }
+    while (slot_count < capacity + capacity / 2) {
+        slot_count *= 2;
     }
     struct gw_map_entry *entries = realloc(map->entries, capacity * sizeof(*entries));
     if (!entries) {
         return -ENOMEM;
     }
     map->entries = entries;
-    uint32_t *slots = calloc(capacity * 2, sizeof(*slots));
+    uint32_t *slots = calloc(slot_count, sizeof(*slots));
     if (!slots) {
         return -ENOMEM;
     }
     free(map->slots);
     map->slots = slots;
-    map->slot_count = capacity * 2;
+    map->slot_count = slot_count;
     map->capacity = capacity;
     for (size_t i = 0; i < map->count; i++) {
         place(map, i);
@@ -66,10 +70,15 @@ static int grow(struct gw_map *map)
     return 0;
 }
 
+int gw_map_reserve(struct gw_map *map, size_t count)
+{
+    return count > map->capacity ? resize(map, count) : 0;
+}
+
 int gw_map_insert(struct gw_map *map, uint64_t a, uint64_t b, uint32_t value)
 {
     if (map->count == map->capacity) {
-        int status = grow(map);
+        int status = resize(map, map->capacity ? map->capacity * 2 : 128);
         if (status) {
             return status;
         }

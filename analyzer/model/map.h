@@ -23,6 +23,10 @@ uint32_t *gw_map_find(const struct gw_map *map, uint64_t a, uint64_t b);
 /* Adds a key that is not there. Returns 0, -ENOMEM, or -EFBIG beyond 2^31 keys. */
 int gw_map_insert(struct gw_map *map, uint64_t a, uint64_t b, uint32_t value);
 
+/* Makes room for keys up to this count, so that no more memory is taken than they need. Returns 0, -ENOMEM or -EFBIG.
+ */
+int gw_map_reserve(struct gw_map *map, size_t count);
+
 void gw_map_clear(struct gw_map *map);
 
 #endif

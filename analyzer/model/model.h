@@ -5,7 +5,7 @@
  * All times are nanoseconds on CLOCK_MONOTONIC of the traced host. Arrays are owned by the model and freed with it. An
  * index that points nowhere is GW_NONE.
  *
- * Memory: 36 bytes a call with its place in thread_calls, 64 bytes an operation with its places in two lists, 16–64
+ * Memory: 36 bytes a call with its place in thread_calls, 56 bytes an operation with its places in two lists, 16–64
  * bytes of arguments for each call whose like was not seen shortly before.
  */
 #ifndef GW_ANALYZER_MODEL_MODEL_H
@@ -201,15 +201,22 @@ enum gw_op_kind {
 
 struct gw_op {
     uint64_t start_ns, end_ns;
-    uint64_t size_bytes; /* copies and memsets */
+    uint64_t size_bytes : 48;     /* copies and memsets */
+    uint64_t kind : 8, flags : 8; /* enum gw_op_kind, GW_OP_* */
     uint32_t stream;
     uint32_t call;       /* index of the innermost call that enqueued it, or GW_NONE */
     uint32_t outer_call; /* index of its depth-1 call, or GW_NONE */
     uint32_t name;       /* kernels: index into names */
     uint32_t graph_node; /* GW_NONE outside graphs */
     uint32_t error_ns;   /* half width of the interval each end lies in */
-    uint8_t kind, flags;
 };
+_Static_assert(sizeof(struct gw_op) == 48, "there are many operations");
+
+/* Bytes as an operation holds them: the most it can where a damaged trace tells more. */
+static inline uint64_t gw_op_size(uint64_t size_bytes)
+{
+    return size_bytes < (1ull << 48) ? size_bytes : (1ull << 48) - 1;
+}
 
 /* A thread was outside CUDA in [begin, end) and used cpu_ns of CPU time then. Switches and faults may be those of the
  * call before it. Ordered by begin within a thread. */

@@ -52,11 +52,11 @@ static void set_work(struct gw_builder *builder, uint64_t key, const struct gw_r
     switch ((enum gw_gpu_op_kind)GW_WHERE_KIND(record->site)) {
     case GW_GPU_OP_MEMSET:
         op->kind = GW_OP_MEMSET;
-        op->size_bytes = what;
+        op->size_bytes = gw_op_size(what);
         return;
     case GW_GPU_OP_COPY:
         op->kind = gw_builder_copy_kind(GW_WHERE_FLAGS(record->site));
-        op->size_bytes = what;
+        op->size_bytes = gw_op_size(what);
         return;
     case GW_GPU_OP_HOST:
         op->kind = GW_OP_HOST;

@@ -12,6 +12,14 @@ static uint64_t timing_key(uint32_t process, uint8_t op_index)
 
 int gw_build_timings(struct gw_builder *builder)
 {
+    size_t count = 0;
+    for (size_t s = 0; s < builder->sources_count; s++) {
+        count += builder->sources[s].timings_count;
+    }
+    const int status = gw_map_reserve(&builder->timings, count);
+    if (status) {
+        return status;
+    }
     for (size_t s = 0; s < builder->sources_count; s++) {
         const struct gw_source *source = &builder->sources[s];
         for (size_t i = 0; i < source->timings_count; i++) {
@@ -102,12 +110,12 @@ int gw_builder_add_op(struct gw_builder *builder, uint32_t call_index, uint32_t 
         break;
     case GW_DETAIL_COPY:
         op.stream = model->copies[call->detail].stream;
-        op.size_bytes = model->copies[call->detail].size_bytes;
+        op.size_bytes = gw_op_size(model->copies[call->detail].size_bytes);
         op.kind = gw_builder_copy_kind(model->copies[call->detail].direction);
         break;
     case GW_DETAIL_MEMSET:
         op.stream = model->memsets[call->detail].stream;
-        op.size_bytes = model->memsets[call->detail].size_bytes;
+        op.size_bytes = gw_op_size(model->memsets[call->detail].size_bytes);
         op.kind = GW_OP_MEMSET;
         break;
     case GW_DETAIL_GRAPH:
