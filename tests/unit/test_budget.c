@@ -421,6 +421,54 @@ static void latency_and_median_are_measured(void **state)
     gw_model_destroy(model);
 }
 
+/* Launches that meet an idle device reach it after 1, 2, … 20 us: most of these times are waits for something else. */
+static void latency_is_the_lowest_tenth(void **state)
+{
+    (void)state;
+    enum { LAUNCHES = 20 };
+    struct gw_fixture *fixture = gw_fixture_create();
+    struct gw_budget *budget = NULL;
+    uint32_t thread = gw_fixture_thread(fixture, 1), device = gw_fixture_device(fixture, 0);
+    uint32_t stream = gw_fixture_stream(fixture, device, 1, 0);
+    for (uint64_t i = 0; i < LAUNCHES; i++) {
+        uint64_t begin_ns = 1000 + i * 50000, start_ns = begin_ns + 1000 * (LAUNCHES - i);
+        uint32_t call = gw_fixture_call(fixture, thread, "cudaLaunchKernel", begin_ns, begin_ns + 500, 1);
+        gw_fixture_op(fixture, call, stream, GW_OP_KERNEL, start_ns, start_ns + 10000);
+    }
+    struct gw_model *model = gw_fixture_finish(fixture);
+    assert_int_equal(gw_budget_create(model, &budget), 0);
+    assert_true(budget->launch_latency_measured);
+    assert_int_equal(budget->launch_latency_ns, 3000);
+    gw_budget_destroy(budget);
+    gw_model_destroy(model);
+}
+
+/* A step is one process's: what another's device does meanwhile is no part of it. */
+static void devices_of_others_have_no_part_in_a_step(void **state)
+{
+    (void)state;
+    struct gw_fixture *fixture = gw_fixture_create();
+    struct gw_budget *budget = NULL;
+    uint32_t thread = gw_fixture_thread(fixture, 1);
+    for (uint32_t d = 0; d < 2; d++) {
+        uint32_t stream = gw_fixture_stream(fixture, gw_fixture_device(fixture, d), 1, 0);
+        uint32_t call = gw_fixture_call(fixture, thread, "cudaLaunchKernel", 1000 + 1000 * d, 1500 + 1000 * d, 1);
+        gw_fixture_op(fixture, call, stream, GW_OP_KERNEL, 5000, 8000);
+    }
+    gw_fixture_step(fixture, 1000, 9000, false);
+    struct gw_model *model = gw_fixture_finish(fixture);
+    model->processes = realloc(model->processes, 2 * sizeof *model->processes);
+    assert_non_null(model->processes);
+    model->processes[1] = (struct gw_process){.pid = 2};
+    model->processes_count = 2;
+    model->devices[1].process = 1;
+    assert_int_equal(gw_budget_create(model, &budget), 0);
+    assert_int_equal(budget->cells_count, 1);
+    assert_int_equal(budget->cells[0].device, 0);
+    gw_budget_destroy(budget);
+    gw_model_destroy(model);
+}
+
 /* The host enqueues a step in 52 us that the device needs 1 ms for: a step takes 1 ms. */
 static void steps_of_a_host_that_runs_away_are_the_devices(void **state)
 {
@@ -491,6 +539,8 @@ int main(void)
         cmocka_unit_test(streams_do_not_matter_to_the_union),
         cmocka_unit_test(timing_off_says_unknown),
         cmocka_unit_test(latency_and_median_are_measured),
+        cmocka_unit_test(latency_is_the_lowest_tenth),
+        cmocka_unit_test(devices_of_others_have_no_part_in_a_step),
         cmocka_unit_test(steps_of_a_host_that_runs_away_are_the_devices),
         cmocka_unit_test(steps_of_a_host_that_is_ahead_are_the_devices),
         cmocka_unit_test(nothing_in_the_trace_gives_nothing),
