@@ -11,6 +11,29 @@ static uint64_t length_ns(const struct gw_report *report, size_t step)
     return report->budget->times[step].end_ns - report->budget->times[step].begin_ns;
 }
 
+static void add_work(struct gw_step_facts *facts, const struct gw_report *report)
+{
+    const struct gw_model *model = report->model;
+    uint32_t known = GW_NONE; /* process that first and behind are of: operations of one come together */
+    size_t first = 0, behind = 0;
+    for (size_t i = 0; i < model->ops_count; i++) {
+        const struct gw_op *op = &model->ops[i];
+        uint32_t process = model->devices[model->streams[op->stream].device].process;
+        if (process != known) {
+            known = process;
+            first = gw_step_after(model, process, 0);
+            behind = gw_step_after(model, process, UINT64_MAX);
+        }
+        if (op->kind == GW_OP_HOST || op->end_ns == GW_TIME_UNKNOWN || first == behind)
+            continue;
+        double ms = (double)(op->end_ns - op->start_ns) / 1e6;
+        bool outside = op->end_ns <= report->budget->times[first].begin_ns ||
+                       op->start_ns >= report->budget->times[behind - 1].end_ns;
+        facts->work_ms += ms;
+        facts->outside_ms += outside ? ms : 0;
+    }
+}
+
 int gw_step_facts_init(struct gw_step_facts *ret_facts, const struct gw_report *report)
 {
     const struct gw_model *model = report->model;
@@ -33,6 +56,7 @@ int gw_step_facts_init(struct gw_step_facts *ret_facts, const struct gw_report *
         lengths[facts.analysed++] = length_ns(report, s);
         sum += (double)length_ns(report, s);
     }
+    add_work(&facts, report);
     if (facts.analysed) {
         size_t median = (facts.analysed - 1) / 2, p95 = (size_t)(facts.analysed - 1) * 95 / 100;
         qsort(lengths, facts.analysed, sizeof *lengths, gw_by_u64);

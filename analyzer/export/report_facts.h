@@ -10,6 +10,8 @@ struct gw_step_facts {
     uint32_t count, warmup, analysed;  /* count: all that were found */
     double median_ms, mean_ms, p95_ms; /* of the analysed ones, over all processes; 0 without any */
     double between_ms, span_ms;        /* from the first to the last step: in no step, and all; over all processes */
+    double outside_ms, work_ms; /* GPU operations, summed: before the first step of their process or after its last, and
+                                 * all, of processes with steps */
 };
 
 /* Returns 0 or -ENOMEM. */

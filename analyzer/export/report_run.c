@@ -22,8 +22,9 @@ static void print_devices(const struct gw_report_sheet *sheet)
     }
 }
 
-/* Less than that between the steps is not worth a line. */
+/* Less than that between the steps, or before and behind them, is not worth a line. */
 #define BETWEEN_TOLD_PERCENT 2
+#define OUTSIDE_TOLD_PERCENT 20
 
 static void print_steps(const struct gw_report_sheet *sheet)
 {
@@ -46,6 +47,12 @@ static void print_steps(const struct gw_report_sheet *sheet)
                      "%s between them, %.0f %% of the time from the first to the last, are in no step and not judged: "
                      "what is done now and then, such as evaluation, or steps unlike the others",
                      gw_duration_words(sheet->steps.between_ms).text, between);
+    double outside = 100 * sheet->steps.outside_ms / fmax(sheet->steps.work_ms, 1e-6);
+    if (outside >= OUTSIDE_TOLD_PERCENT)
+        gw_page_item(&sheet->page, "", FACT,
+                     "%s of GPU work, %.0f %% of all, lie before the first or after the last and are not judged: "
+                     "set-up, evaluation or another phase of the run, whose steps --step REGEX may tell",
+                     gw_duration_words(sheet->steps.outside_ms).text, outside);
 }
 
 /* What was left out on purpose is no fault. Returns how long the run is behind it, UINT64_MAX when nothing was. */

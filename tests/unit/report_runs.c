@@ -6,7 +6,7 @@
 
 enum { STEPS = 12 };
 
-static struct gw_model *scripted(bool faulty, bool steps, bool evaluates)
+static struct gw_model *scripted(bool faulty, bool steps, bool evaluates, bool goes_on)
 {
     const struct gw_copy read = {
         .direction = GW_COPY_D2H, .dst_kind = GW_HOST_PAGEABLE, .src = 0x9000, .size_bytes = 4, .blocking = true};
@@ -27,6 +27,8 @@ static struct gw_model *scripted(bool faulty, bool steps, bool evaluates)
             gw_script_think(&script, 3000000);
         }
     }
+    for (int k = 0; goes_on && k < 6 * STEPS; k++)
+        gw_script_launch(&script, 1, "_Z5otherPf", 100000);
     return gw_script_end(&script);
 }
 
@@ -65,13 +67,15 @@ bool report_run_create(struct report_run *ret_run, const char *name)
 {
     struct report_run run = {0};
     if (strcmp(name, "faulty") == 0)
-        run.model = scripted(true, true, false);
+        run.model = scripted(true, true, false, false);
     else if (strcmp(name, "healthy") == 0)
-        run.model = scripted(false, true, false);
+        run.model = scripted(false, true, false, false);
     else if (strcmp(name, "stepless") == 0)
-        run.model = scripted(false, false, false);
+        run.model = scripted(false, false, false, false);
     else if (strcmp(name, "evaluating") == 0)
-        run.model = scripted(true, true, true);
+        run.model = scripted(true, true, true, false);
+    else if (strcmp(name, "two-phases") == 0)
+        run.model = scripted(true, true, false, true);
     else if (strcmp(name, "failing") == 0)
         run.model = failing();
     else if (strcmp(name, "own-kernels") == 0)

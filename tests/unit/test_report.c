@@ -160,8 +160,18 @@ static void time_between_steps_is_said(void **state)
     assert_non_null(strstr(text, "between them"));
     assert_non_null(strstr(text, "are in no step and not judged"));
     assert_null(strstr(usual, "between them"));
+    assert_null(strstr(usual, "after the last"));
     free(text);
     free(usual);
+}
+
+/* What follows the steps is not judged either, and said. */
+static void work_behind_the_steps_is_said(void **state)
+{
+    (void)state;
+    char *text = written("two-phases", false, &(struct gw_report_text_options){.width = 200});
+    assert_non_null(strstr(text, "7.20 ms of GPU work, 50 % of all, lie before the first or after the last"));
+    free(text);
 }
 
 static void every_text_fits_its_page(void **state)
@@ -258,6 +268,7 @@ int main(void)
         cmocka_unit_test(text_answers_first),
         cmocka_unit_test(uneven_steps_are_said),
         cmocka_unit_test(time_between_steps_is_said),
+        cmocka_unit_test(work_behind_the_steps_is_said),
         cmocka_unit_test(every_text_fits_its_page),
         cmocka_unit_test(runs_without_steps_say_so),
         cmocka_unit_test(one_verdict_alone),
