@@ -341,6 +341,7 @@ struct gw_run_info {
     uint32_t unseen;        /* GW_UNSEEN_*; 0 for whole recordings of our own */
     uint32_t ranks;         /* of the job, by its launcher's variables; 0 when there is none */
     uint32_t ranks_missing; /* of these, not in the run or without work on a GPU */
+    uint32_t ranks_absent;  /* of those, not in the run: what their GPUs did is not known */
 };
 
 enum gw_perturbation_method {

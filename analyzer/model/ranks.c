@@ -161,6 +161,7 @@ static int say_missing(struct gw_model *model, const uint8_t *seen)
         if (seen[rank] != SEEN) {
             add_rank(&lists[seen[rank]], rank);
             model->run.ranks_missing++;
+            model->run.ranks_absent += seen[rank] == MISSING;
         }
     }
     int status = 0;

@@ -313,7 +313,12 @@ int gw_judge_idle_device(struct gw_judge *judge, struct gw_verdict *verdict)
     const size_t unused = use.visible - use.used;
     const double share = (double)unused / (double)(use.visible ? use.visible : 1);
     const double most = sum / (double)(use.used ? use.used : 1) * share;
-    if (!use.is_known && !unused) {
+    if (unused && judge->model->run.ranks_absent) {
+        ret = gw_verdict_unknown(verdict,
+                                 "%zu of %zu visible devices work in what was recorded; some ranks of the job are not "
+                                 "in the run, and what their devices do is not known: record all of them",
+                                 use.used, use.visible);
+    } else if (!use.is_known && !unused) {
         ret = gw_verdict_unknown(verdict,
                                  "%zu devices were opened and all work; whether others were visible is not "
                                  "recorded",

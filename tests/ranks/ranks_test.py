@@ -94,6 +94,7 @@ class Launched(Ranks):
         states = {verdict["id"]: verdict["verdict"] for verdict in report["verdicts"]}
         for needs_all in ("straggler", "imbalance", "comm-slow-link", "pipeline-bubble"):
             self.assertNotEqual(states[needs_all], "ruled-out", needs_all)
+        self.assertEqual(states["idle-device"], "unknown")  # its device is idle in what is left
         self.assertIn("rank 2 of 4 is not in the run", self.tool("report", self.run_dir))
 
     def test_a_killed_rank(self):

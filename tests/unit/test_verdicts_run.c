@@ -156,6 +156,13 @@ static void idle_device(void **state)
     expect(&outcome, "idle-device", GW_CONFIRMED, 0.45);
     assert_int_equal(find(&outcome, "idle-device")->device, 1);
     expect(&outcome, "imbalance", GW_RULED_OUT, 0);
+    /* The device may be that of a rank whose recording is not here. */
+    gw_verdicts_destroy(outcome.verdicts);
+    gw_budget_destroy(outcome.budget);
+    outcome.model->run.ranks_absent = 1;
+    analyse(&outcome);
+    assert_int_equal(find(&outcome, "idle-device")->state, GW_UNKNOWN);
+    assert_non_null(strstr(find(&outcome, "idle-device")->why, "some ranks of the job are not in the run"));
     release(&outcome);
 }
 
