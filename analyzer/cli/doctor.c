@@ -122,6 +122,11 @@ static bool check_shim(const struct gw_paths *paths)
     if (paths->shim[0] == '\0')
         return gw_doctor_say(GW_PROBLEM, "preload library",
                              "libgpuwitness-shim.so is missing beside gpuwitness: install it again");
+    if (!gw_paths_can_be_preloaded(paths))
+        return gw_doctor_say(GW_PROBLEM, "preload library",
+                             "%s cannot be preloaded, for its path has a space or a colon: move gpuwitness to another "
+                             "folder",
+                             paths->shim);
     if (pipe2(output, O_CLOEXEC) != 0)
         return gw_doctor_say(GW_PROBLEM, "preload library", "no pipe could be made");
     snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", paths->shim);

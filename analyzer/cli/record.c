@@ -82,6 +82,12 @@ static int check_request(struct recording *recording)
                     "libgpuwitness-shim.so is missing beside gpuwitness: install or build it again");
         return GW_STATUS_CANNOT_RECORD;
     }
+    if (!gw_paths_can_be_preloaded(&recording->paths)) {
+        gw_complain(recording->command,
+                    "%s cannot be preloaded, for its path has a space or a colon: move gpuwitness to another folder",
+                    recording->paths.shim);
+        return GW_STATUS_CANNOT_RECORD;
+    }
     if (!gw_paths_shim_fits(&recording->paths)) {
         gw_complain(recording->command,
                     "%s is of another build than gpuwitness, functions would be misnamed: install both from one build",

@@ -58,6 +58,12 @@ int gw_paths_find(struct gw_paths *ret_paths)
     return 0;
 }
 
+bool gw_paths_can_be_preloaded(const struct gw_paths *paths)
+{
+    static const char ends[] = " :";
+    return !strpbrk(paths->shim, ends) && !strpbrk(paths->border, ends) && !strpbrk(paths->simgpu, ends);
+}
+
 bool gw_paths_shim_fits(const struct gw_paths *paths)
 {
     bool fits = false;

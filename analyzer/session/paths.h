@@ -22,6 +22,10 @@ struct gw_paths {
  */
 int gw_paths_find(struct gw_paths *ret_paths);
 
+/* Whether the dynamic linker can be told of the libraries that are preloaded: in LD_PRELOAD a space or a colon ends a
+ * path, and nothing quotes it. */
+bool gw_paths_can_be_preloaded(const struct gw_paths *paths);
+
 /* Whether the preloaded library numbers functions as this program does, which writes their names down. */
 bool gw_paths_shim_fits(const struct gw_paths *paths);
 

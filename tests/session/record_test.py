@@ -175,20 +175,36 @@ class Doctor(Recorded):
 class Installed(Recorded):
     """The command finds its parts in an installed tree, wherever that is."""
 
-    def test_installed_tree(self):
+    def install(self, folder):
         build = pathlib.Path(GPUWITNESS).parent.parent
-        prefix = self.base / "usr local"
-        done = subprocess.run(["cmake", "--install", str(build), "--prefix", str(prefix)], capture_output=True,
-                              text=True)
+        done = subprocess.run(["cmake", "--install", str(build), "--prefix", str(self.base / folder)],
+                              capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
-        command = prefix / "bin" / "gpuwitness"
+        return self.base / folder / "bin" / "gpuwitness"
+
+    def test_installed_tree(self):
+        command = self.install("usr")
         done = subprocess.run([command, "demo", "-o", self.base / "demo"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("ld.so", done.stderr)
         self.assertGreater(len(list((self.base / "demo").glob("*.png"))), 0)
         self.assertEqual(self.info(self.base / "demo" / "run")["device"], "simulated")
         self.assertIn("SIMULATED GPU", (self.base / "demo" / "report.txt").read_text())
-        json.loads((self.base / "demo" / "report.json").read_text())
+        report = json.loads((self.base / "demo" / "report.json").read_text())
+        self.assertGreater(report["coverage"]["calls"], 0)
 
+    def test_where_nothing_can_be_preloaded_from(self):
+        """The dynamic linker would say so on the program's stderr, and nothing would be recorded."""
+        for folder in ("usr local", "usr:local"):
+            command = self.install(folder)
+            done = subprocess.run([command, "record", "-o", self.base / "run", "--", "echo", "ran"],
+                                  capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout), (125, ""))
+            self.assertRegex(done.stderr, r"^gpuwitness record: .*libgpuwitness-shim\.so cannot be preloaded, [^\n]*\n$")
+            self.assertFalse((self.base / "run").exists())
+            done = subprocess.run([command, "doctor"], capture_output=True, text=True, cwd=self.base)
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stdout, r"PROBLEM +preload library +.* has a space or a colon")
 
 class Surroundings(Recorded):
     """The program sees what it would see without us, except the variables that the manual lists."""
