@@ -47,9 +47,13 @@ void gw_comm_plan_drop(struct gw_comm_plan *plan, const struct gw_judge *judge, 
     plan->ops[op] |= GW_OP_EDIT_DROP;
     if (call == GW_NONE)
         return;
+    /* A group of ranks or of collectives has several. */
     const struct gw_op_range range = gw_call_ops_of(&judge->call_ops, call);
-    if (range.end - range.first == 1)
-        plan->calls[call] |= GW_EDIT_DROP;
+    for (uint32_t i = range.first; i < range.end; i++) {
+        if (!(plan->ops[judge->call_ops.list[i]] & GW_OP_EDIT_DROP))
+            return;
+    }
+    plan->calls[call] |= GW_EDIT_DROP;
 }
 
 static char *describe(const struct gw_judge *judge, uint32_t index)

@@ -162,9 +162,10 @@ end:
  * while the compute before them was. */
 static int mark_train(struct gw_comm_plan *plan, const struct gw_comm *comm, const uint32_t *train, size_t count)
 {
+    /* By bytes, not by times: all ranks must leave the same one. */
     size_t longest = 0;
     for (size_t i = 1; i < count; i++) {
-        if (gw_comm_transfer_ns(&comm->kernels[train[i]]) > gw_comm_transfer_ns(&comm->kernels[train[longest]]))
+        if (comm->kernels[train[i]].bus_bytes >= comm->kernels[train[longest]].bus_bytes)
             longest = i;
     }
     for (size_t i = 0; i < count; i++) {

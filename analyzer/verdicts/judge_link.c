@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,28 +16,35 @@
 #define LONG_TRANSFER 4.0
 /* A link is slow below this share of the best one of the run. */
 #define SLOW_SHARE 0.7
+
 /* ---- slow links ---- */
 
-/* What shares a link: the ranks of a communicator, or two ranks that send to each other. */
+/* What shares a link: the ranks of a communicator, or two ranks that send to each other. How many messages share a
+ * kernel says what rate to expect of one of them. */
 struct route {
     uint64_t communicator;
-    uint32_t low, high; /* ranks; high 0: all */
-    double gbps;        /* median of its long transfers */
-    uint32_t kernel;    /* one of them */
+    uint32_t low, high;          /* ranks; high 0: all */
+    uint32_t messages;           /* in the kernel */
+    double gbps;                 /* median of its long transfers */
+    double best_gbps;            /* of routes with as many messages, or what the link should give */
+    uint32_t collective, kernel; /* one of them */
 };
 
+/* A transfer. In a kernel of several messages each is at least this quick: what limits the kernel may be another. */
 struct rated {
     struct route route;
+    uint32_t device;
     double gbps;
-    uint32_t kernel;
 };
 
-static struct route route_of(const struct gw_judge *judge, const struct gw_comm_kernel *kernel)
+static struct route route_of(const struct gw_judge *judge, uint32_t index)
 {
-    const struct gw_collective *collective = &judge->model->collectives[kernel->collective];
+    const struct gw_collective *collective = &judge->model->collectives[index];
     const struct gw_communicator *communicator = &judge->model->communicators[collective->communicator];
-    struct route route = {.communicator = communicator->id};
-    if (kernel->is_message) {
+    uint32_t place = judge->comm->op_kernel[collective->op];
+    struct route route = {.communicator = communicator->id, .collective = index, .kernel = place};
+    route.messages = judge->comm->kernels[place].count;
+    if (judge->comm->kernels[place].is_message) {
         route.low = communicator->rank < collective->rank ? communicator->rank : collective->rank;
         route.high = communicator->rank < collective->rank ? collective->rank : communicator->rank;
     }
@@ -45,6 +53,8 @@ static struct route route_of(const struct gw_judge *judge, const struct gw_comm_
 
 static int compare_routes(const struct route *a, const struct route *b)
 {
+    if (a->messages != b->messages)
+        return a->messages < b->messages ? -1 : 1;
     if (a->communicator != b->communicator)
         return a->communicator < b->communicator ? -1 : 1;
     if (a->low != b->low)
@@ -56,56 +66,139 @@ static int compare_rated(const void *left, const void *right)
 {
     const struct rated *a = left, *b = right;
     int order = compare_routes(&a->route, &b->route);
+    /* Both ends of one message tell the same, those of one among several need not. */
+    if (!order && a->route.messages > 1 && a->device != b->device)
+        order = a->device < b->device ? -1 : 1;
     return order ? order : gw_by_double(&a->gbps, &b->gbps);
 }
 
-/* Whether the kernel's time tells what its link gives: long, and one message or collective only. */
-static bool tells_rate(const struct gw_comm *comm, const struct gw_comm_kernel *kernel)
+/* The largest of the kernel's messages, by kernel; the caller frees. NULL: no memory. */
+static uint64_t *find_largest(const struct gw_judge *judge)
 {
-    return kernel->count == 1 && !kernel->claimed && kernel->bus_bytes > 0 &&
+    const struct gw_comm *comm = judge->comm;
+    uint64_t *largest = calloc(comm->kernels_count + 1, sizeof *largest);
+    for (size_t i = 0; largest && i < judge->model->collectives_count; i++) {
+        const struct gw_collective *collective = &judge->model->collectives[i];
+        uint32_t place = collective->op == GW_NONE ? GW_NONE : comm->op_kernel[collective->op];
+        if (place != GW_NONE && collective->size_bytes > largest[place])
+            largest[place] = collective->size_bytes;
+    }
+    return largest;
+}
+
+/* Whether the kernel's time tells what the links of this part of it give: long, one collective or nothing but messages,
+ * of which this is a largest. */
+static bool tells_rate(const struct gw_judge *judge, uint32_t index, const uint64_t *largest)
+{
+    const struct gw_comm *comm = judge->comm;
+    const struct gw_collective *collective = &judge->model->collectives[index];
+    uint32_t place = collective->op == GW_NONE ? GW_NONE : comm->op_kernel[collective->op];
+    if (place == GW_NONE)
+        return false;
+    const struct gw_comm_kernel *kernel = &comm->kernels[place];
+    bool alone = kernel->count == 1 && kernel->bus_bytes > 0;
+    bool among = kernel->count > 1 && kernel->is_message && collective->size_bytes == largest[place] &&
+                 collective->rank != judge->model->communicators[collective->communicator].rank;
+    return (alone || among) && !kernel->claimed &&
            (double)gw_comm_transfer_ns(kernel) >= LONG_TRANSFER * comm->latency_ns;
 }
 
-/* Routes with their median rates; the caller frees. *ret_count: how many. NULL: no memory. */
-static struct route *find_routes(const struct gw_judge *judge, size_t *ret_count)
+/* What the kernel takes at a rate of each of its messages, or of its collective. */
+static double expected_ns(const struct gw_comm *comm, const struct gw_comm_kernel *kernel, uint64_t largest,
+                          double gbps)
+{
+    return kernel->count == 1 ? gw_comm_expected_ns(comm, kernel, gbps) : comm->latency_ns + (double)largest / gbps;
+}
+
+/* Routes with their median rates, in order; the caller frees. *ret_count: how many. NULL: no memory. */
+static struct route *find_routes(const struct gw_judge *judge, const uint64_t *largest, size_t *ret_count)
 {
     const struct gw_comm *comm = judge->comm;
-    struct rated *rated = calloc(comm->kernels_count + 1, sizeof *rated);
-    struct route *routes = calloc(comm->kernels_count + 1, sizeof *routes);
+    struct rated *rated = calloc(judge->model->collectives_count + 1, sizeof *rated);
+    struct route *routes = calloc(judge->model->collectives_count + 1, sizeof *routes);
     size_t count = 0, found = 0;
     if (!rated || !routes) {
         free(rated);
         free(routes);
         return NULL;
     }
-    for (uint32_t i = 0; i < comm->kernels_count; i++) {
-        const struct gw_comm_kernel *kernel = &comm->kernels[i];
-        if (tells_rate(comm, kernel))
-            rated[count++] =
-                (struct rated){route_of(judge, kernel),
-                               kernel->bus_bytes / ((double)gw_comm_transfer_ns(kernel) - comm->latency_ns), i};
+    for (uint32_t i = 0; i < judge->model->collectives_count; i++) {
+        if (!tells_rate(judge, i, largest))
+            continue;
+        struct rated *this = &rated[count++];
+        this->route = route_of(judge, i);
+        const struct gw_comm_kernel *kernel = &comm->kernels[this->route.kernel];
+        this->device = kernel->device;
+        this->gbps = (kernel->count == 1 ? kernel->bus_bytes : (double)largest[this->route.kernel]) /
+                     ((double)gw_comm_transfer_ns(kernel) - comm->latency_ns);
     }
     qsort(rated, count, sizeof *rated, compare_rated);
     for (size_t from = 0, to; from < count; from = to) {
-        for (to = from; to < count && !compare_routes(&rated[to].route, &rated[from].route);)
+        for (to = from; to < count && !compare_routes(&rated[to].route, &rated[from].route) &&
+                        (rated[to].device == rated[from].device || rated[to].route.messages == 1);)
             to++;
         const struct rated *median = &rated[from + (to - from) / 2];
+        bool again = found && !compare_routes(&routes[found - 1], &median->route);
+        if (again && routes[found - 1].gbps >= median->gbps)
+            continue;
+        found -= again;
         routes[found] = median->route;
-        routes[found].gbps = median->gbps;
-        routes[found++].kernel = median->kernel;
+        routes[found++].gbps = median->gbps;
     }
     free(rated);
     *ret_count = found;
     return routes;
 }
 
-static const struct route *find_route(const struct route *routes, size_t count, const struct route *wanted)
+static int compare_found(const void *left, const void *right)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (!compare_routes(&routes[i], wanted))
-            return &routes[i];
+    return compare_routes(left, right);
+}
+
+/* Says of each route what the best of its kind gives. */
+static void find_best(const struct gw_judge *judge, struct route *routes, size_t count)
+{
+    for (size_t from = 0, to; from < count; from = to) {
+        double best = routes[from].messages == 1 ? judge->model->link_gbps : 0;
+        for (to = from; to < count && routes[to].messages == routes[from].messages; to++)
+            best = fmax(best, routes[to].gbps);
+        for (size_t i = from; i < to; i++)
+            routes[i].best_gbps = best;
     }
-    return NULL;
+}
+
+/* The route that falls furthest behind the best of its kind; NULL without any. */
+static const struct route *find_worst(const struct route *routes, size_t count)
+{
+    const struct route *worst = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (!worst || routes[i].gbps / routes[i].best_gbps < worst->gbps / worst->best_gbps)
+            worst = &routes[i];
+    }
+    return worst;
+}
+
+/* Gives transfers over slow routes the rate of the best of their kind. Returns 0 or -ENOMEM. */
+static int mend_slow(struct gw_comm_plan *plan, const struct gw_judge *judge, const struct route *routes, size_t count,
+                     const uint64_t *largest)
+{
+    const struct gw_comm *comm = judge->comm;
+    for (uint32_t i = 0; i < judge->model->collectives_count; i++) {
+        if (!tells_rate(judge, i, largest))
+            continue;
+        const struct route wanted = route_of(judge, i);
+        const struct route *route = bsearch(&wanted, routes, count, sizeof *routes, compare_found);
+        const struct gw_comm_kernel *kernel = &comm->kernels[wanted.kernel];
+        if (!route || route->gbps >= SLOW_SHARE * route->best_gbps || plan->op_ns[kernel->op] != GW_TIME_UNKNOWN)
+            continue;
+        double mended_ns = expected_ns(comm, kernel, largest[wanted.kernel], route->best_gbps);
+        if (mended_ns >= (double)gw_comm_transfer_ns(kernel))
+            continue;
+        plan->op_ns[kernel->op] = (uint64_t)mended_ns;
+        if (gw_comm_plan_mark(plan, kernel->op) < 0)
+            return -ENOMEM;
+    }
+    return 0;
 }
 
 int gw_judge_comm_slow_link(struct gw_judge *judge, struct gw_verdict *verdict)
@@ -113,55 +206,61 @@ int gw_judge_comm_slow_link(struct gw_judge *judge, struct gw_verdict *verdict)
     struct gw_comm *comm = judge->comm;
     struct gw_comm_plan plan = {0};
     struct route *routes = NULL;
-    size_t count = 0, best = 0, worst = 0;
+    uint64_t *largest = NULL;
+    size_t count = 0;
+    char *where = NULL;
     int ret = gw_comm_ready(judge, verdict, GW_COMM_NEEDS_SIZES | GW_COMM_NEEDS_RANKS);
     if (ret <= 0)
         return ret;
-    routes = find_routes(judge, &count);
-    if (!routes || gw_comm_plan_init(&plan, judge) < 0) {
-        ret = -ENOMEM;
+    ret = -ENOMEM;
+    largest = find_largest(judge);
+    routes = largest ? find_routes(judge, largest, &count) : NULL;
+    if (!routes || gw_comm_plan_init(&plan, judge) < 0)
         goto end;
-    }
-    for (size_t i = 1; i < count; i++) {
-        best = routes[i].gbps > routes[best].gbps ? i : best;
-        worst = routes[i].gbps < routes[worst].gbps ? i : worst;
-    }
-    double expected = fmax(count ? routes[best].gbps : 0, judge->model->link_gbps);
-    if (!count) {
+    find_best(judge, routes, count);
+    const struct route *worst = find_worst(routes, count);
+    if (!worst) {
         ret = gw_verdict_rule_out(verdict, 0, "no transfer lasts long enough to be limited by a link");
         goto end;
     }
-    for (size_t i = 0; i < comm->kernels_count; i++) {
-        struct gw_comm_kernel *kernel = &comm->kernels[i];
-        const struct route wanted = route_of(judge, kernel), *route = find_route(routes, count, &wanted);
-        double expected_ns = gw_comm_expected_ns(comm, kernel, expected);
-        if (!route || route->gbps >= SLOW_SHARE * expected || !tells_rate(comm, kernel) ||
-            expected_ns >= (double)gw_comm_transfer_ns(kernel))
-            continue;
-        plan.op_ns[kernel->op] = (uint64_t)expected_ns;
-        if ((ret = gw_comm_plan_mark(&plan, kernel->op)) < 0)
-            goto end;
+    if ((ret = mend_slow(&plan, judge, routes, count, largest)) < 0)
+        goto end;
+    if (!plan.marked_count && count == 1 && worst->messages > 1) {
+        ret = gw_verdict_unknown(verdict,
+                                 "all messages are exchanged by ranks %u and %u, at %.2f GB/s each way in groups of "
+                                 "%u; there is nothing to compare that with",
+                                 worst->low, worst->high, worst->gbps, worst->messages);
+        goto end;
     }
     if (!plan.marked_count && count == 1 && judge->model->link_gbps <= 0) {
         ret =
             gw_verdict_unknown(verdict,
                                "all collectives run over the same links, at %.2f GB/s of bus bandwidth; to judge that, "
                                "say what the link gives (report --link-gbps)",
-                               routes[best].gbps);
+                               worst->gbps);
         goto end;
     }
-    const struct gw_comm_kernel *slow = &comm->kernels[routes[worst].kernel];
-    const struct gw_communicator *communicator =
-        &judge->model->communicators[judge->model->collectives[slow->collective].communicator];
-    ret = gw_comm_plan_conclude(
-        &plan, judge, verdict,
-        "the slowest of %zu routes, %s%s rank %u of %u, gives %.2f GB/s of bus bandwidth; %s %.2f", count,
-        gw_comm_kind_name((enum gw_comm_kind)judge->model->collectives[slow->collective].kind),
-        slow->is_message ? " of" : " on", communicator->rank, communicator->size, routes[worst].gbps,
-        judge->model->link_gbps > routes[best].gbps ? "the link should give" : "the fastest gives", expected);
+    const struct gw_collective *slow = &judge->model->collectives[worst->collective];
+    const struct gw_communicator *communicator = &judge->model->communicators[slow->communicator];
+    int length =
+        comm->kernels[worst->kernel].is_message
+            ? asprintf(&where, "messages between ranks %u and %u", worst->low, worst->high)
+            : asprintf(&where, "%s on rank %u", gw_comm_kind_name((enum gw_comm_kind)slow->kind), communicator->rank);
+    if (length < 0) {
+        where = NULL;
+        ret = -ENOMEM;
+        goto end;
+    }
+    bool by_option = worst->messages == 1 && worst->best_gbps <= judge->model->link_gbps;
+    ret = gw_comm_plan_conclude(&plan, judge, verdict,
+                                "the slowest of %zu routes, %s of %u, gives %.2f GB/s of bus bandwidth; %s %.2f", count,
+                                where, communicator->size, worst->gbps,
+                                by_option ? "the link should give" : "the fastest gives", worst->best_gbps);
 end:
     gw_comm_plan_release(&plan);
+    free(largest);
     free(routes);
+    free(where);
     return ret;
 }
 

@@ -151,6 +151,42 @@ static void balance_nodes(struct gw_comm_plan *plan, const struct gw_judge *judg
     }
 }
 
+/* Where ranks make different calls: makes no rank spend longer outside of all calls of the part than the median rank.
+ * What is too long is taken from its longest pauses. */
+static void balance_pauses(struct gw_comm_plan *plan, const struct gw_judge *judge, const struct part *parts,
+                           size_t count, uint64_t *scratch)
+{
+    const uint32_t *list = judge->replay->lane_nodes;
+    for (size_t p = 0; p < count; p++) {
+        scratch[p] = 0;
+        for (size_t k = 0; k < parts[p].node_count; k++) {
+            const struct gw_replay_node *node = &judge->replay->nodes[list[parts[p].node_first + k]];
+            scratch[p] += node->think_ns + node->blocked_ns;
+        }
+    }
+    for (size_t p = 0; p < count; p++)
+        scratch[count + p] = scratch[p];
+    uint64_t median = lower_median(&scratch[count], count);
+    for (size_t p = 0; p < count; p++) {
+        for (uint64_t over = scratch[p] > median ? scratch[p] - median : 0; over;) {
+            struct gw_host_time *longest = NULL;
+            uint64_t length = 0;
+            for (size_t k = 0; k < parts[p].node_count; k++) {
+                struct gw_host_time *time = &plan->nodes[list[parts[p].node_first + k]];
+                if (time->think_ns + time->blocked_ns > length) {
+                    length = time->think_ns + time->blocked_ns;
+                    longest = time;
+                }
+            }
+            if (!longest)
+                break;
+            uint64_t cut = length < over ? length : over;
+            over -= cut;
+            *longest = (struct gw_host_time){length - cut, 0, longest->own_ns};
+        }
+    }
+}
+
 static bool same_counts(const struct part *parts, size_t count, bool nodes)
 {
     for (size_t p = 1; p < count; p++) {
@@ -164,7 +200,7 @@ static int balance(struct gw_comm_plan *plan, const struct gw_judge *judge, cons
                    size_t *ret_balanced)
 {
     const struct gw_replay *replay = judge->replay;
-    uint64_t *scratch = calloc(judge->model->devices_count + 1, sizeof *scratch);
+    uint64_t *scratch = calloc(2 * judge->model->devices_count + 1, sizeof *scratch);
     size_t balanced = 0;
     plan->nodes = calloc(replay->nodes_count + 1, sizeof *plan->nodes);
     if (!scratch || !plan->nodes) {
@@ -184,6 +220,8 @@ static int balance(struct gw_comm_plan *plan, const struct gw_judge *judge, cons
         balance_ops(plan, judge, &parts[from], to - from, scratch);
         if (same_counts(&parts[from], to - from, true))
             balance_nodes(plan, judge, &parts[from], to - from, scratch);
+        else
+            balance_pauses(plan, judge, &parts[from], to - from, scratch);
     }
     free(scratch);
     *ret_balanced = balanced;
@@ -197,6 +235,20 @@ struct lateness {
     double *by_device; /* ns */
     double total_ns, exchanges;
 };
+
+/* What a sum over exchanges is in a step of the job, of which each process has one. */
+static double a_step_of_all(const struct gw_judge *judge, double sum)
+{
+    const struct gw_model *model = judge->model;
+    uint32_t processes = 0, last = GW_NONE;
+    for (size_t s = 0; s < model->steps_count; s++) {
+        if (model->steps[s].warmup || model->steps[s].process == last)
+            continue;
+        last = model->steps[s].process;
+        processes++;
+    }
+    return gw_a_step(judge, sum) * fmax(processes, 1);
+}
 
 static int compare_arrivals(const void *left, const void *right)
 {
@@ -342,7 +394,7 @@ int gw_judge_straggler(struct gw_judge *judge, struct gw_verdict *verdict)
         ret = gw_verdict_rule_out(verdict, 0, "no collective of several ranks in the analysed steps");
         goto end;
     }
-    double lost_ns = gw_a_step(judge, late.total_ns);
+    double lost_ns = a_step_of_all(judge, late.total_ns);
     if (judge->class_ns[GW_CLASS_COMM_WAIT] < judge->threshold_ns) {
         verdict->per_step = gw_a_step(judge, late.exchanges);
         ret = gw_verdict_rule_out(verdict, judge->class_ns[GW_CLASS_COMM_WAIT],
