@@ -109,9 +109,15 @@ void leg_publish(void *argument, size_t unused)
         share.bytes = leg->send_bytes;
     }
     leg->slot->share[leg->member] = share;
-    __atomic_or_fetch(&leg->slot->published, 1u << leg->member, __ATOMIC_RELEASE);
+    const uint32_t all = all_of((int)leg->members);
+    const bool is_whole = __atomic_or_fetch(&leg->slot->published, 1u << leg->member, __ATOMIC_RELEASE) == all;
+    // Who reads what a root or a sender gives waits for nobody else; the others wait for all.
+    const bool is_wanted =
+        is_whole || task->exchange == BROADCAST || task->exchange == SCATTER || task->exchange == MESSAGES;
+    const bool is_awaited = __atomic_load_n(&launch->comm->place->drainers, __ATOMIC_ACQUIRE);
     __atomic_sub_fetch(&launch->effects, 1, __ATOMIC_RELEASE);
-    world_ring(world);
+    if (is_wanted || is_awaited)
+        world_ring(world);
 }
 
 // Waits for the shares the leg reads. False when one will never come.
@@ -225,30 +231,37 @@ static void leg_consume(struct leg *leg)
     }
 }
 
-// The last to leave makes the slot ready for a later exchange.
-static void leg_leave(struct leg *leg, struct world *world)
+// The last to leave, for which it is true, makes the slot ready for a later exchange.
+static bool leg_leave(struct leg *leg, struct world *world)
 {
     struct slot *slot = leg->slot;
     world_lock(world);
     slot->left |= 1u << leg->member;
-    if (slot->left == all_of((int)leg->members)) {
+    const bool is_last = slot->left == all_of((int)leg->members);
+    if (is_last) {
         slot->arrived = slot->left = 0;
         __atomic_store_n(&slot->published, 0, __ATOMIC_RELEASE);
         slot->start_ns = slot->least_ns = slot->end_ns = 0;
         slot->ticket += leg->slots;
     }
     world_unlock(world);
+    return is_last;
 }
 
 void launch_consume(void *argument, size_t unused)
 {
     struct launch *launch = argument;
-    struct world *world = launch->comm->place->world;
+    struct place *place = launch->comm->place;
+    struct world *world = place->world;
+    bool is_last = false;
     (void)unused;
     for (unsigned i = 0; i < launch->leg_count; i++)
         leg_consume(&launch->legs[i]);
     for (unsigned i = 0; i < launch->leg_count; i++)
-        leg_leave(&launch->legs[i], world);
+        is_last |= leg_leave(&launch->legs[i], world);
+    is_last |= __atomic_load_n(&place->drainers, __ATOMIC_ACQUIRE) != 0;
     __atomic_sub_fetch(&launch->effects, 1, __ATOMIC_RELEASE);
-    world_ring(world);
+    // A bell wakes every process of the communicator: it is rung for those who can go on only.
+    if (is_last)
+        world_ring(world);
 }

@@ -30,7 +30,7 @@ struct launch {
     struct task task; // a copy
     struct leg *legs;
     unsigned leg_count;
-    bool is_ready, has_started, has_failed;
+    bool moves_data, is_ready, has_started, has_failed;
     uint64_t ready_ns, start_ns;
     unsigned effects; // outstanding; atomic
     struct launch *next;

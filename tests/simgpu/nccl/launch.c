@@ -151,6 +151,14 @@ static void leg_of_message(struct launch *launch, const struct message *message,
         .file = -1};
 }
 
+// Without data nobody gives anything, and nobody waits for what others give.
+static void empty(struct leg *leg)
+{
+    leg->sources = 0;
+    leg->send = leg->recv = NULL;
+    leg->send_bytes = leg->recv_bytes = 0;
+}
+
 static void launch_ready(struct simgpu_launch *base, uint64_t ready_ns)
 {
     struct launch *launch = (struct launch *)base;
@@ -177,6 +185,9 @@ static struct simgpu_launch *task_submit(void *argument)
         leg_of_collective(launch, &launch->legs[0]);
     for (unsigned i = 0; i < task->message_count; i++)
         leg_of_message(launch, &task->messages[i], &launch->legs[i]);
+    launch->moves_data = driver_number("nccl_data") != 0;
+    for (unsigned i = 0; i < legs && !launch->moves_data; i++)
+        empty(&launch->legs[i]);
     struct launch **last = &launch->comm->queue;
     while (*last)
         last = &(*last)->next;
@@ -249,8 +260,10 @@ static bool leg_arrive(struct leg *leg, uint64_t start_ns)
     if (!is_mine)
         return false;
     leg->has_arrived = true;
-    __atomic_add_fetch(&launch->effects, 1, __ATOMIC_RELAXED);
-    driver_get()->effect(leg_publish, leg, leg->send_bytes);
+    if (launch->moves_data) {
+        __atomic_add_fetch(&launch->effects, 1, __ATOMIC_RELAXED);
+        driver_get()->effect(leg_publish, leg, leg->send_bytes);
+    }
     if (is_last)
         world_ring(world);
     return true;
@@ -332,8 +345,9 @@ static void comm_progress(struct comm *comm)
         if (has_effect)
             __atomic_add_fetch(&launch->effects, 1, __ATOMIC_RELAXED);
         const size_t bytes = launch->legs[0].send_bytes;
+        const bool may_wait = !comm->is_local && launch->moves_data;
         driver_get()->finish(&launch->base, end_ns, has_effect ? launch_consume : NULL, launch,
-                             comm->is_local || bytes > WORKER_BYTES ? bytes : WORKER_BYTES);
+                             may_wait && bytes < WORKER_BYTES ? WORKER_BYTES : bytes);
     }
     for (struct launch **at = &comm->draining; *at;) {
         launch = *at;
@@ -405,16 +419,19 @@ void comm_drain(struct comm *comm, uint64_t most_ns)
 {
     struct place *place = comm->place;
     const uint64_t until_ns = clock_now_ns() + most_ns;
-    for (;;) {
+    bool is_over = false;
+    __atomic_add_fetch(&place->drainers, 1, __ATOMIC_ACQ_REL);
+    while (!is_over && clock_now_ns() < until_ns) {
         const uint32_t heard = world_heard(place->world);
         driver_get()->lock();
         place_progress(place);
-        const bool is_over = !comm->queue && !comm->draining;
+        is_over = !comm->queue && !comm->draining;
         driver_get()->unlock();
-        if (is_over || clock_now_ns() >= until_ns)
-            return;
+        if (is_over)
+            break;
         world_wait(place->world, heard, LOOK_NS);
         if (world_heard(place->world) == heard)
             place_look_for_gone(place);
     }
+    __atomic_sub_fetch(&place->drainers, 1, __ATOMIC_ACQ_REL);
 }

@@ -38,8 +38,10 @@ static struct logged_op op_of(const char *name, unsigned device)
 
 static int start(void **state)
 {
-    (void)state;
-    support_start("devices 3\nnccl_latency_ns 10000\nnccl_gbps 100\nlink 0 2 50\ncontention 2\n");
+    char text[256];
+    snprintf(text, sizeof text, "%s%s", "devices 3\nnccl_latency_ns 10000\nnccl_gbps 100\nlink 0 2 50\ncontention 2\n",
+             *state ? (const char *)*state : "");
+    support_start(text);
     const int devices[] = {0, 1, 2};
     for (int i = 0; i < 3; i++) {
         OK(cuDevicePrimaryCtxRetain(&contexts[i], i));
@@ -50,6 +52,15 @@ static int start(void **state)
     OK(cuCtxSetCurrent(contexts[0]));
     NCCL(ncclCommInitAll(comms, 3, devices));
     return 0;
+}
+
+static int start_without_data(void **state)
+{
+    char line[] = "nccl_data 0\n";
+    *state = line;
+    const int result = start(state);
+    *state = NULL;
+    return result;
 }
 
 static void synchronise(void)
@@ -85,6 +96,19 @@ static void ends_together_after_the_last(void **state)
     assert_int_equal(first.end_ns - first.start_ns, least_ns);
     assert_int_equal(support_call("ncclAllReduce").depth, 1);
     assert_int_equal(support_call("ncclAllReduce").result, ncclSuccess);
+}
+
+static void without_data_nothing_is_moved(void **state)
+{
+    (void)state;
+    float value = 0;
+    for (int i = 0; i < 3; i++)
+        OK(cuMemsetD32(data[i], 0x3f800000, FLOATS)); // 1.0f
+    for (int i = 0; i < 3; i++)
+        all_reduce(i);
+    synchronise();
+    OK(cuMemcpyDtoH(&value, data[1], sizeof value));
+    assert_float_equal(value, 1, 0);
 }
 
 static void later_work_waits_for_the_end(void **state)
@@ -182,12 +206,21 @@ static void groups_can_be_simulated(void **state)
     assert_int_equal(support_op_count("ncclDevKernel_AllReduce_Sum_f32_RING_LL"), before);
 }
 
-int main(void)
+// A process has one configuration: "no-data" runs it with the one in which nothing is moved.
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ends_together_after_the_last),       cmocka_unit_test(later_work_waits_for_the_end),
         cmocka_unit_test(messages_take_the_link_of_the_pair), cmocka_unit_test(kernels_beside_it_are_slower),
         cmocka_unit_test(a_communicator_s_work_is_in_order),  cmocka_unit_test(groups_can_be_simulated),
     };
+    const struct CMUnitTest without_data[] = {
+        cmocka_unit_test(ends_together_after_the_last),
+        cmocka_unit_test(messages_take_the_link_of_the_pair),
+        cmocka_unit_test(a_communicator_s_work_is_in_order),
+        cmocka_unit_test(without_data_nothing_is_moved),
+    };
+    if (argc > 1 && strcmp(argv[1], "no-data") == 0)
+        return cmocka_run_group_tests(without_data, start_without_data, NULL);
     return cmocka_run_group_tests(tests, start, NULL);
 }

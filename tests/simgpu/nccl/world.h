@@ -67,7 +67,8 @@ struct place {
     int watched[MAX_RANKS]; // pidfd of each rank, 0 for none yet
     struct comm *comms;     // engine lock
     pthread_t thread;
-    bool is_stopping; // atomic
+    bool is_stopping;  // atomic
+    unsigned drainers; // threads that wait for launches to be over; atomic
     bool is_progressing;
     uint64_t rounds; // of progress asked for; engine lock
     struct place *next;
