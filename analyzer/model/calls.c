@@ -1,16 +1,12 @@
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <xxhash.h>
 
 #include "analyzer/model/builder.h"
+#include "analyzer/model/details.h"
+#include "shim/api/functions.h"
 
 /* The thread of a tid, as it was found last; one slot for each of the tid's lowest bits. */
 #define CACHED_THREADS 64u
-/* Details of a kind that may be shared; one slot for each. */
-#define SHARED_DETAILS 1024u
-
 struct cached_thread {
     uint32_t pid, tid, thread;
     size_t input;
@@ -27,7 +23,7 @@ struct gathering {
     struct outer_call *last_outer; /* of each thread: its latest call of depth 1 */
     struct cached_thread cached[CACHED_THREADS];
     struct gw_call_merge merge;
-    uint32_t shared[GW_DETAIL_COLLECTIVE][SHARED_DETAILS]; /* by kind: index */
+    struct gw_details details;
 };
 
 static uint64_t place_key(size_t input, const struct gw_record *record)
@@ -54,18 +50,7 @@ static int count_calls(struct gathering *self, size_t *ret_calls)
         return gw_error_set(builder->error, -EFBIG, "the run has more than 4294967294 calls; record a shorter one");
     }
     *ret_calls = most;
-    model->launches = malloc((counts[GW_RECORD_launch] + 1) * sizeof(*model->launches));
-    model->copies = malloc((counts[GW_RECORD_copy] + 1) * sizeof(*model->copies));
-    model->memsets = malloc((counts[GW_RECORD_memset] + 1) * sizeof(*model->memsets));
-    model->memories = malloc((counts[GW_RECORD_memory] + 1) * sizeof(*model->memories));
-    model->orders = malloc((counts[GW_RECORD_order] + 1) * sizeof(*model->orders));
-    model->modules = malloc((counts[GW_RECORD_module] + 1) * sizeof(*model->modules));
-    model->graphs = malloc((counts[GW_RECORD_graph] + 1) * sizeof(*model->graphs));
-    model->collectives = malloc((counts[GW_RECORD_comm] + 1) * sizeof(*model->collectives));
-    return model->launches && model->copies && model->memsets && model->memories && model->orders && model->modules &&
-                   model->graphs && model->collectives
-               ? 0
-               : -ENOMEM;
+    return gw_details_reserve(model, counts);
 }
 
 static int collect_begins(struct gathering *self)
@@ -148,129 +133,6 @@ static uint32_t thread_of(struct gathering *self, size_t input, const struct gw_
     return cached->thread;
 }
 
-/* Of details that are alike, as those of a loop's calls are, one is kept: the index of the last of the array, or of an
- * earlier one of the same bytes. */
-static uint32_t share(struct gathering *self, uint8_t kind, const void *details, size_t bytes, size_t *count)
-{
-    const char *all = details, *last = all + *count * bytes;
-    uint32_t *known = &self->shared[kind][XXH3_64bits(last, bytes) % SHARED_DETAILS];
-    if (*known >= *count || memcmp(all + *known * bytes, last, bytes) != 0) {
-        *known = (uint32_t)(*count)++;
-    }
-    return *known;
-}
-
-/* Stores the arguments of the call and returns the index of its detail; *ret_kind says in which array. */
-static uint32_t add_detail(struct gathering *self, uint32_t process, const struct gw_record *record, uint8_t *ret_kind)
-{
-    const uint64_t *words = record->words;
-    struct gw_builder *builder = self->builder;
-    struct gw_model *model = builder->model;
-    uint64_t when = record->time_ns;
-    uint32_t device =
-        GW_SITE_FLAGS(record->site) & GW_SITE_OP_INDEX ? gw_builder_op_device(builder, process, record) : GW_NONE;
-#define STREAM(handle) gw_builder_stream(builder, process, (handle), device, when)
-    switch (record->type) {
-    case GW_RECORD_launch: {
-        uint64_t grid = words[GW_ARG_launch_grid], block = words[GW_ARG_launch_block];
-        *ret_kind = GW_DETAIL_LAUNCH;
-        model->launches[model->launches_count] = (struct gw_launch){
-            .name = gw_builder_name(builder, process, words[GW_ARG_launch_func], when),
-            .stream = STREAM(words[GW_ARG_launch_stream]),
-            .grid = {(uint32_t)grid, (uint32_t)(grid >> 32) & 0xffffu, (uint32_t)(grid >> 48)},
-            .block = {(uint32_t)block & 0xfffu, (uint32_t)(block >> 12) & 0xfffu, (uint32_t)(block >> 24) & 0xffu},
-            .shared_bytes = (uint32_t)(block >> 32),
-        };
-        return share(self, *ret_kind, model->launches, sizeof(*model->launches), &model->launches_count);
-    }
-    case GW_RECORD_copy: {
-        uint32_t how = (uint32_t)words[GW_ARG_copy_how];
-        *ret_kind = GW_DETAIL_COPY;
-        model->copies[model->copies_count] = (struct gw_copy){
-            .dst = words[GW_ARG_copy_dst],
-            .src = words[GW_ARG_copy_src],
-            .size_bytes = words[GW_ARG_copy_bytes],
-            .hash = words[GW_ARG_copy_hash],
-            .stream = STREAM(words[GW_ARG_copy_stream]),
-            .direction = (uint8_t)how,
-            .src_kind = (uint8_t)(how >> 8),
-            .dst_kind = (uint8_t)(how >> 16),
-            .blocking = how >> 24 & 1,
-        };
-        return share(self, *ret_kind, model->copies, sizeof(*model->copies), &model->copies_count);
-    }
-    case GW_RECORD_memset:
-        *ret_kind = GW_DETAIL_MEMSET;
-        model->memsets[model->memsets_count] = (struct gw_memset){.dst = words[GW_ARG_memset_dst],
-                                                                  .size_bytes = words[GW_ARG_memset_bytes],
-                                                                  .stream = STREAM(words[GW_ARG_memset_stream])};
-        return share(self, *ret_kind, model->memsets, sizeof(*model->memsets), &model->memsets_count);
-    case GW_RECORD_memory: {
-        uint32_t kind = (uint32_t)words[GW_ARG_memory_kind];
-        bool ordered = (kind & ~(uint32_t)GW_MEMORY_FREE) == GW_MEMORY_ASYNC;
-        *ret_kind = GW_DETAIL_MEMORY;
-        model->memories[model->memories_count] =
-            (struct gw_memory){.ptr = words[GW_ARG_memory_ptr],
-                               .size_bytes = words[GW_ARG_memory_bytes],
-                               .stream = ordered ? STREAM(words[GW_ARG_memory_stream]) : GW_NONE,
-                               .kind = kind};
-        return share(self, *ret_kind, model->memories, sizeof(*model->memories), &model->memories_count);
-    }
-    case GW_RECORD_order: {
-        uint16_t what = (uint16_t)words[GW_ARG_order_what];
-        bool streamless = what == GW_ORDER_EVENT_CREATE || what == GW_ORDER_EVENT_DESTROY ||
-                          what == GW_ORDER_EVENT_SYNC || what == GW_ORDER_EVENT_QUERY || what == GW_ORDER_DEVICE_SYNC;
-        *ret_kind = GW_DETAIL_ORDER;
-        model->orders[model->orders_count] =
-            (struct gw_order){.event = words[GW_ARG_order_event],
-                              .stream = streamless ? GW_NONE : STREAM(words[GW_ARG_order_stream]),
-                              .what = what,
-                              .value = (uint16_t)words[GW_ARG_order_value]};
-        return share(self, *ret_kind, model->orders, sizeof(*model->orders), &model->orders_count);
-    }
-    case GW_RECORD_module:
-        *ret_kind = GW_DETAIL_MODULE;
-        model->modules[model->modules_count] = (struct gw_module){.handle = words[GW_ARG_module_handle],
-                                                                  .size_bytes = words[GW_ARG_module_bytes],
-                                                                  .hash = words[GW_ARG_module_hash]};
-        return share(self, *ret_kind, model->modules, sizeof(*model->modules), &model->modules_count);
-    case GW_RECORD_graph:
-        *ret_kind = GW_DETAIL_GRAPH;
-        model->graphs[model->graphs_count] =
-            (struct gw_graph){.graph = words[GW_ARG_graph_graph],
-                              .exec = words[GW_ARG_graph_exec],
-                              .stream = words[GW_ARG_graph_stream] || (GW_SITE_FLAGS(record->site) & GW_SITE_OP_INDEX)
-                                            ? STREAM(words[GW_ARG_graph_stream])
-                                            : GW_NONE,
-                              .nodes = (uint32_t)words[GW_ARG_graph_nodes]};
-        return share(self, *ret_kind, model->graphs, sizeof(*model->graphs), &model->graphs_count);
-    case GW_RECORD_comm: {
-        uint64_t what = words[GW_ARG_comm_what];
-        *ret_kind = GW_DETAIL_COLLECTIVE;
-        model->collectives[model->collectives_count] = (struct gw_collective){
-            .size_bytes = words[GW_ARG_comm_count], /* elements, until collectives.c knows the communicator */
-            .arrival_wait_ns = GW_TIME_UNKNOWN,
-            .transfer_ns = GW_TIME_UNKNOWN,
-            .communicator = gw_builder_communicator(builder, process, words[GW_ARG_comm_comm], when),
-            .op = GW_NONE,
-            .stream = STREAM(words[GW_ARG_comm_stream]),
-            .match = GW_NONE,
-            .rank = (uint32_t)(what >> 32),
-            .kind = (uint8_t)what,
-            .type = (uint8_t)(what >> 8),
-            .reduction = (uint16_t)(what >> 16),
-            .send = words[GW_ARG_comm_send],
-            .recv = words[GW_ARG_comm_recv],
-        };
-        return (uint32_t)model->collectives_count++;
-    }
-    default:
-        *ret_kind = GW_DETAIL_NONE;
-        return GW_NONE;
-    }
-#undef STREAM
-}
-
 static uint16_t function_of(const struct gw_builder *builder, size_t input, const struct gw_record *record)
 {
     uint16_t recorded = GW_SITE_FUNCTION(record->site);
@@ -303,7 +165,7 @@ static int gather(struct gathering *self)
             .depth = GW_SITE_DEPTH(record.site),
             .flags = (unfinished ? GW_CALL_NO_END : 0) | (site_flags & GW_SITE_CAPTURED ? GW_CALL_CAPTURED : 0),
         };
-        call->detail = unfinished ? GW_NONE : add_detail(self, process, &record, &detail_kind);
+        call->detail = unfinished ? GW_NONE : gw_details_add(&self->details, builder, process, &record, &detail_kind);
         call->detail_kind = detail_kind & 0xfu;
         if (!unfinished && (site_flags & GW_SITE_HAS_BEGIN) &&
             !gw_map_find(&self->begins, record.call, place_key(input, &record))) {
