@@ -70,6 +70,7 @@ static error_t take_report_option(int key, char *value, struct argp_state *state
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &result->model;
+        result->model.merges_parts = true; /* what a report tells of is outermost calls */
         return 0;
     case KEY_JSON:
         result->form.json = true;

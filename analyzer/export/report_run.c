@@ -172,9 +172,9 @@ static void print_coverage(const struct gw_report_sheet *sheet)
     uint64_t half_ns, floor_ns = gw_timing_floor(model, &half_ns);
     size_t not_wrapped = 0;
     gw_page_item(&sheet->page, "seen", FACT, "%zu call%s, %zu GPU operation%s, %zu thread%s, %zu process%s",
-                 model->calls_count, gw_plural(model->calls_count), model->ops_count, gw_plural(model->ops_count),
-                 model->threads_count, gw_plural(model->threads_count), model->processes_count,
-                 model->processes_count == 1 ? "" : "es");
+                 gw_calls_recorded(model), gw_plural(gw_calls_recorded(model)), model->ops_count,
+                 gw_plural(model->ops_count), model->threads_count, gw_plural(model->threads_count),
+                 model->processes_count, model->processes_count == 1 ? "" : "es");
     if (floor_ns)
         gw_page_item(&sheet->page, "GPU timing", FACT,
                      "%s; half of the kernels begin and end within %s of what is said, 99.9 %% within %s",

@@ -35,6 +35,7 @@ static void count_calls(const struct gw_model *model, struct seen *seen)
             seen->calls[row->api]++;
         }
     }
+    seen->calls[GW_API_DRV] += model->merged_calls;
     for (uint32_t p = 0; p < model->processes_count; p++) {
         uint64_t calls = 0;
         for (size_t t = 0; t < model->threads_count; t++) {

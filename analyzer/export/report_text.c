@@ -104,7 +104,7 @@ static void print_no_answer(const struct gw_report_sheet *sheet)
         &sheet->page, NULL, 2,
         "%zu CUDA calls were seen, but no repeating steps among them: there is no step to explain, and no suspect to "
         "judge by. A longer run, or --step REGEX with a kernel that begins each step, helps.",
-        model->calls_count);
+        gw_calls_recorded(model));
 }
 
 /* The class that takes most of a step beside computing. */

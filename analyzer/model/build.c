@@ -169,6 +169,7 @@ static int build(const char *path, const struct gw_model_input *inputs, size_t i
     struct gw_builder builder = {.inputs = inputs,
                                  .input_count = input_count,
                                  .with_call_ids = options && options->with_call_ids,
+                                 .merges_parts = options && options->merges_parts,
                                  .uses_up = uses_up,
                                  .timed_reference = GW_NONE,
                                  .error = error};

@@ -18,6 +18,9 @@ struct gw_model_options {
     uint32_t step_every;    /* with step_regex: only every n-th match starts one; 0 and 1: each */
     double link_gbps;       /* see gw_model.link_gbps */
     bool with_call_ids;     /* fill gw_model.call_ids; those of an imported file are there in any case */
+    bool merges_parts;      /* A call of the driver that an outermost call of the runtime consists of (a launch, an
+                               event's record, a wait for one) is no call of its own: the other has its arguments
+                               and operation. For whoever looks at outermost calls only; takes less memory. */
     uint64_t rank_bytes;    /* records to keep of each of several recordings, see recordings.h; 0: the usual */
 };
 

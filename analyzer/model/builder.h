@@ -38,6 +38,7 @@ struct gw_builder {
     const struct gw_model_input *inputs;
     size_t input_count;
     bool with_call_ids;          /* see gw_model_options */
+    bool merges_parts;           /* see gw_model_options */
     bool uses_up;                /* it may free what it has read of the inputs */
     uint64_t begin_ns, end_ns;   /* of all events; GW_TIME_UNKNOWN and 0 without any */
     struct gw_map processes;     /* input, pid → process */

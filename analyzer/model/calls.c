@@ -7,6 +7,8 @@
 
 /* The thread of a tid, as it was found last; one slot for each of the tid's lowest bits. */
 #define CACHED_THREADS 64u
+/* A damaged trace can tell more than the model holds. */
+#define DEPTH_MOST 127u
 struct cached_thread {
     uint32_t pid, tid, thread;
     size_t input;
@@ -139,19 +141,62 @@ static uint16_t function_of(const struct gw_builder *builder, size_t input, cons
     return builder->function_ids ? builder->function_ids[input << 16 | recorded] : recorded;
 }
 
+/* Whether the call in the record is what its thread's outermost call consists of: the driver's part of a launch, of an
+ * event's record or of a wait for one, with nothing to tell that the outermost call does not. */
+static bool is_driver_part(const struct gathering *self, size_t input, uint32_t thread, const struct gw_record *record)
+{
+    const struct outer_call *outer = &self->last_outer[thread];
+    if (GW_SITE_DEPTH(record->site) != 2 || outer->call == GW_NONE || outer->id != record->call ||
+        (GW_SITE_FLAGS(record->site) & (GW_SITE_CAPTURED | GW_SITE_HAS_BEGIN)) ||
+        (record->type != GW_RECORD_launch && record->type != GW_RECORD_order)) {
+        return false;
+    }
+    const struct gw_call *whole = &self->builder->model->calls[outer->call];
+    const uint16_t function = function_of(self->builder, input, record);
+    const struct gw_function *row = gw_function_row(function);
+    const uint64_t what = record->type == GW_RECORD_order ? record->words[GW_ARG_order_what] : GW_ORDER_EVENT_RECORD;
+    return row && row->api == GW_API_DRV && (what == GW_ORDER_EVENT_RECORD || what == GW_ORDER_STREAM_WAIT_EVENT) &&
+           whole->detail_kind == GW_DETAIL_NONE && !whole->flags && whole->depth == 1 &&
+           gw_call_class(whole->function) == gw_call_class(function) && whole->result == record->result &&
+           whole->begin_ns <= record->begin_ns && record->time_ns <= whole->end_ns;
+}
+
+/* Puts the arguments of such a call and what it enqueued to the outermost one. */
+static int merge_driver_part(struct gathering *self, uint32_t thread, const struct gw_record *record)
+{
+    struct gw_model *model = self->builder->model;
+    const uint32_t outer = self->last_outer[thread].call;
+    struct gw_call *whole = &model->calls[outer];
+    uint8_t detail_kind = GW_DETAIL_NONE;
+    whole->detail = gw_details_add(&self->details, self->builder, model->threads[thread].process, record, &detail_kind);
+    whole->detail_kind = detail_kind & 0xfu;
+    whole->holds_part = true;
+    model->merged_calls++;
+    return GW_SITE_FLAGS(record->site) & GW_SITE_OP_INDEX ? gw_builder_add_op(self->builder, outer, outer, record) : 0;
+}
+
 static int gather(struct gathering *self)
 {
     struct gw_builder *builder = self->builder;
     struct gw_model *model = builder->model;
     struct gw_record record;
     uint32_t reference;
-    for (size_t k = 0; gw_call_merge_next(&self->merge, &reference, &record); k++) {
+    while (gw_call_merge_next(&self->merge, &reference, &record)) {
+        const size_t k = model->calls_count;
         const struct gw_source *source = gw_builder_source(builder, reference);
         size_t input = source->input;
         bool unfinished = source->unfinished;
         uint32_t thread = thread_of(self, input, &record);
         if (thread == GW_NONE) {
             return -ENOMEM;
+        }
+        if (builder->merges_parts && !unfinished && is_driver_part(self, input, thread, &record)) {
+            int status = merge_driver_part(self, thread, &record);
+            if (status) {
+                return status;
+            }
+            gw_builder_done(builder, reference);
+            continue;
         }
         uint8_t site_flags = GW_SITE_FLAGS(record.site), detail_kind = GW_DETAIL_NONE;
         uint32_t process = model->threads[thread].process;
@@ -162,7 +207,7 @@ static int gather(struct gathering *self)
             .thread = thread,
             .result = record.result,
             .function = function_of(builder, input, &record),
-            .depth = GW_SITE_DEPTH(record.site),
+            .depth = GW_SITE_DEPTH(record.site) < DEPTH_MOST ? GW_SITE_DEPTH(record.site) : DEPTH_MOST,
             .flags = (unfinished ? GW_CALL_NO_END : 0) | (site_flags & GW_SITE_CAPTURED ? GW_CALL_CAPTURED : 0),
         };
         call->detail = unfinished ? GW_NONE : gw_details_add(&self->details, builder, process, &record, &detail_kind);

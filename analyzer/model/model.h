@@ -93,7 +93,8 @@ struct gw_call {
     uint32_t detail; /* index into the array its detail_kind names, or GW_NONE; calls that are alike share one */
     int32_t result;
     uint16_t function;                  /* row of shim/api/functions.def */
-    uint8_t depth;                      /* 1 outermost */
+    uint8_t depth : 7;                  /* 1 outermost */
+    bool holds_part : 1;                /* the driver's part of it is no call of its own, see gw_model_options */
     uint8_t flags : 4, detail_kind : 4; /* enum gw_detail_kind */
 };
 
@@ -374,6 +375,7 @@ struct gw_model {
     GW_ARRAY(struct gw_device, devices);
     GW_ARRAY(struct gw_stream, streams);
     GW_ARRAY(struct gw_call, calls);  /* ordered by begin_ns; an outer call stands before those nested in it */
+    size_t merged_calls;              /* calls that were recorded and are parts of others here */
     GW_ARRAY(uint64_t, call_ids);     /* by call: its id in the trace; none unless asked for, see gw_model_options */
     GW_ARRAY(uint32_t, thread_calls); /* indices into calls grouped by thread, in order of begin */
     GW_ARRAY(struct gw_op, ops);      /* ordered by enqueue (begin of their call) */
@@ -410,6 +412,12 @@ void gw_model_destroy(struct gw_model *model);
 static inline uint64_t gw_call_id(const struct gw_model *model, uint32_t call)
 {
     return call < model->call_ids_count ? model->call_ids[call] : 0;
+}
+
+/* How many calls were recorded. */
+static inline size_t gw_calls_recorded(const struct gw_model *model)
+{
+    return model->calls_count + model->merged_calls;
 }
 
 /* Index of the first step of a process that ends after a time, or of what follows its last. */

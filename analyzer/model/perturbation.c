@@ -30,6 +30,18 @@ static uint32_t first_call(const struct gw_model *model, const struct gw_thread 
     return low;
 }
 
+/* The thread's recorded calls that began in [begin_ns, end_ns). */
+static uint32_t count_calls(const struct gw_model *model, const struct gw_thread *thread, uint64_t begin_ns,
+                            uint64_t end_ns)
+{
+    const uint32_t from = first_call(model, thread, begin_ns), to = first_call(model, thread, end_ns);
+    uint32_t count = to > from ? to - from : 0;
+    for (uint32_t i = from; i < to; i++) {
+        count += model->calls[model->thread_calls[thread->call_first + i]].holds_part;
+    }
+    return count;
+}
+
 /* How much longer the process took for the tool's own code, in percent, if none of it was hidden. */
 static double calls_percent(const struct gw_model *model, uint32_t process)
 {
@@ -47,7 +59,7 @@ static double calls_percent(const struct gw_model *model, uint32_t process)
     for (size_t t = 0; t < model->threads_count; t++) {
         const struct gw_thread *thread = &model->threads[t];
         if (thread->process == process) {
-            uint32_t count = first_call(model, thread, end_ns) - first_call(model, thread, begin_ns);
+            uint32_t count = count_calls(model, thread, begin_ns, end_ns);
             most = count > most ? count : most;
         }
     }
