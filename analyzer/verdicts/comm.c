@@ -28,12 +28,11 @@ static int list_ops(struct gw_comm *comm, const struct gw_model *model)
     comm->device_first = calloc(model->devices_count + 2, sizeof *comm->device_first);
     comm->device_kernels = calloc(model->devices_count + 2, sizeof *comm->device_kernels);
     comm->op_step = malloc((model->ops_count + 1) * sizeof *comm->op_step);
-    comm->op_kernel = malloc((model->ops_count + 1) * sizeof *comm->op_kernel);
-    if (!comm->device_ops || !comm->device_first || !comm->device_kernels || !comm->op_step || !comm->op_kernel)
+    if (!comm->device_ops || !comm->device_first || !comm->device_kernels || !comm->op_step)
         return -ENOMEM;
     for (size_t i = 0; i < model->ops_count; i++) {
         const struct gw_op *op = &model->ops[i];
-        comm->op_step[i] = comm->op_kernel[i] = GW_NONE;
+        comm->op_step[i] = GW_NONE;
         if (op->stream == GW_NONE || op->outer_call == GW_NONE || !gw_op_is_busy(op))
             continue;
         uint32_t device = model->streams[op->stream].device;
@@ -67,7 +66,6 @@ static int list_kernels(struct gw_comm *comm, const struct gw_model *model)
                 ret = -ENOMEM;
                 break;
             }
-            comm->op_kernel[index] = (uint32_t)comm->kernels_count;
             comm->kernels[comm->kernels_count++] =
                 (struct gw_comm_kernel){.start_ns = op->start_ns,
                                         .end_ns = op->end_ns,
@@ -87,7 +85,7 @@ static void add_collectives(struct gw_comm *comm, const struct gw_model *model)
 {
     for (uint32_t i = 0; comm->kernels && i < model->collectives_count; i++) {
         const struct gw_collective *collective = &model->collectives[i];
-        uint32_t place = collective->op == GW_NONE ? GW_NONE : comm->op_kernel[collective->op];
+        uint32_t place = collective->op == GW_NONE ? GW_NONE : gw_comm_kernel_of(comm, model, collective->op);
         if (place == GW_NONE)
             continue;
         struct gw_comm_kernel *kernel = &comm->kernels[place];
@@ -204,8 +202,23 @@ void gw_comm_destroy(struct gw_comm *comm)
     free(comm->device_ops);
     free(comm->device_first);
     free(comm->op_step);
-    free(comm->op_kernel);
     free(comm);
+}
+
+uint32_t gw_comm_kernel_of(const struct gw_comm *comm, const struct gw_model *model, uint32_t op)
+{
+    if (model->ops[op].kind != GW_OP_COMM || model->ops[op].stream == GW_NONE)
+        return GW_NONE;
+    const uint32_t device = model->streams[model->ops[op].stream].device, end = comm->device_kernels[device + 1];
+    uint32_t low = comm->device_kernels[device], high = end;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (comm->kernels[middle].op < op)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < end && comm->kernels[low].op == op ? low : GW_NONE;
 }
 
 size_t gw_comm_same_step_until(const struct gw_comm *comm, size_t from)

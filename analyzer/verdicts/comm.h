@@ -24,7 +24,6 @@ struct gw_comm {
     uint32_t *device_kernels;                 /* those of device d lie in [device_kernels[d], device_kernels[d + 1]) */
     uint32_t *device_ops, *device_first;      /* likewise all timed operations: indices into the model */
     uint32_t *op_step;                        /* by operation: its analysed step, or GW_NONE */
-    uint32_t *op_kernel;                      /* by operation: its place in kernels, or GW_NONE */
     size_t unsized, unmatched; /* kernels whose collectives were not recorded; whose ranks are not all in the run */
     double latency_ns;         /* shortest transfer of all, at most 20 us; 0 without any */
     double gbps;               /* highest bus bandwidth of transfers that last four latencies; 0 without any */
@@ -35,6 +34,9 @@ struct gw_comm {
 /* Lists the communication of the analysed steps. Returns 0 or -ENOMEM. */
 int gw_comm_create(const struct gw_judge *judge, struct gw_comm **ret_comm);
 void gw_comm_destroy(struct gw_comm *comm);
+
+/* Place in kernels of an operation, or GW_NONE. */
+uint32_t gw_comm_kernel_of(const struct gw_comm *comm, const struct gw_model *model, uint32_t op);
 
 /* From the last arrival to the kernel's end; its whole length where arrivals are not known. */
 uint64_t gw_comm_transfer_ns(const struct gw_comm_kernel *kernel);

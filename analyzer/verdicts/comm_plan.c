@@ -60,7 +60,7 @@ static char *describe(const struct gw_judge *judge, uint32_t index)
 {
     const struct gw_model *model = judge->model;
     const struct gw_op *op = &model->ops[index];
-    uint32_t place = judge->comm->op_kernel[index];
+    uint32_t place = gw_comm_kernel_of(judge->comm, model, index);
     uint32_t first = place == GW_NONE ? GW_NONE : judge->comm->kernels[place].collective;
     char *text = NULL;
     if (first == GW_NONE) {
@@ -157,7 +157,7 @@ static int replay(struct gw_comm_plan *plan, const struct gw_judge *judge, doubl
 static void claim(const struct gw_comm_plan *plan, const struct gw_judge *judge)
 {
     for (size_t i = 0; i < plan->marked_count; i++) {
-        uint32_t place = judge->comm->op_kernel[plan->marked[i]];
+        uint32_t place = gw_comm_kernel_of(judge->comm, judge->model, plan->marked[i]);
         if (place != GW_NONE)
             judge->comm->kernels[place].claimed = true;
     }

@@ -20,11 +20,11 @@
 /* ---- facts ---- */
 
 /* Looks through the calls nested in a fact's: they follow it among its thread's calls, one deeper. `place`: where the
- * fact's is among those. */
-static void look_inside(const struct gw_model *model, uint32_t place, struct gw_fact *fact)
+ * fact's is among those. Returns the time in loads and compilations. */
+static uint64_t look_inside(const struct gw_model *model, uint32_t place, struct gw_fact *fact)
 {
     const struct gw_call *outer = &model->calls[fact->call];
-    const struct gw_thread *thread = &model->threads[fact->thread];
+    const struct gw_thread *thread = &model->threads[outer->thread];
     uint64_t compile_ns = 0;
     for (uint32_t i = place; i < thread->call_count; i++) {
         const uint32_t index = model->thread_calls[thread->call_first + i];
@@ -38,13 +38,14 @@ static void look_inside(const struct gw_model *model, uint32_t place, struct gw_
         if (i != place && call->depth == 2 && gw_call_class(call->function) == GW_CALL_COMPILE)
             compile_ns += call->end_ns - call->begin_ns;
     }
-    fact->compile_ns = compile_ns < UINT32_MAX ? (uint32_t)compile_ns : UINT32_MAX;
+    fact->loads = compile_ns > 0;
+    return compile_ns;
 }
 
 /* Nothing a judge could ask about, apart from its times. */
 static bool is_plain(const struct gw_fact *fact)
 {
-    return fact->step == GW_NONE && fact->cls == GW_CALL_OTHER && fact->argument == GW_NONE && !fact->compile_ns &&
+    return fact->step == GW_NONE && fact->cls == GW_CALL_OTHER && fact->argument == GW_NONE && !fact->loads &&
            fact->enqueues_nothing;
 }
 
@@ -55,7 +56,7 @@ static struct gw_fact fact_of(const struct gw_judge *judge, uint32_t index, size
     const struct gw_call *call = &model->calls[index];
     const struct gw_thread *thread = &model->threads[call->thread];
     uint32_t process = thread->process;
-    struct gw_fact fact = {.call = index, .thread = call->thread, .step = GW_NONE, .argument = GW_NONE};
+    struct gw_fact fact = {.call = index, .step = GW_NONE, .argument = GW_NONE};
     fact.cls = (uint8_t)gw_call_class(call->function);
     const struct gw_op_range range = gw_call_ops_of(&judge->call_ops, index);
     fact.enqueues_nothing = range.first == range.end;
@@ -117,6 +118,23 @@ static int make_facts(struct gw_judge *judge)
     return 0;
 }
 
+uint64_t gw_fact_compile_ns(const struct gw_judge *judge, const struct gw_fact *fact)
+{
+    const struct gw_thread *thread = &judge->model->threads[gw_fact_thread(judge, fact)];
+    struct gw_fact looked = *fact;
+    uint32_t low = 0, high = thread->call_count;
+    if (!fact->loads)
+        return 0;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (judge->model->thread_calls[thread->call_first + middle] < fact->call)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return look_inside(judge->model, low, &looked);
+}
+
 const struct gw_copy *gw_fact_copy(const struct gw_judge *judge, const struct gw_fact *fact)
 {
     return fact->detail_kind == GW_DETAIL_COPY ? &judge->model->copies[fact->argument] : NULL;
@@ -134,13 +152,15 @@ const struct gw_order *gw_fact_order(const struct gw_judge *judge, const struct 
 
 const struct gw_fact *gw_fact_before(const struct gw_judge *judge, const struct gw_fact *fact)
 {
-    return fact != judge->facts && fact[-1].thread == fact->thread ? fact - 1 : NULL;
+    return fact != judge->facts && gw_fact_thread(judge, fact - 1) == gw_fact_thread(judge, fact) ? fact - 1 : NULL;
 }
 
 struct gw_fact *gw_fact_after(struct gw_judge *judge, const struct gw_fact *fact)
 {
     size_t next = (size_t)(fact - judge->facts) + 1;
-    return next < judge->facts_count && judge->facts[next].thread == fact->thread ? &judge->facts[next] : NULL;
+    return next < judge->facts_count && gw_fact_thread(judge, fact + 1) == gw_fact_thread(judge, fact)
+               ? &judge->facts[next]
+               : NULL;
 }
 
 const struct gw_op *gw_fact_op(const struct gw_judge *judge, const struct gw_fact *fact)

@@ -4,7 +4,7 @@
  * A judge marks the calls a repair would change, then concludes: the bound of what they can cost, the replay of the
  * repaired graph where the bound is worth it, and from these confirmed, ruled out or unknown.
  *
- * Memory: 24 bytes a fact; 8 bytes a call and 4 an operation for their lists; a byte a call for each finding.
+ * Memory: 16 bytes a fact; 8 bytes a call and 4 an operation for their lists; a byte a call for each finding.
  */
 #ifndef GW_ANALYZER_VERDICTS_JUDGE_H
 #define GW_ANALYZER_VERDICTS_JUDGE_H
@@ -22,16 +22,17 @@
  * of calls that follow each other and are of class other, without typed arguments or operations, only the first and the
  * last are kept. */
 struct gw_fact {
-    uint32_t call, thread;
+    uint32_t call;
     uint32_t step;       /* the analysed step it begins in, GW_NONE for none */
     uint32_t argument;   /* its typed arguments, or those of a call nested in it: their place in their array; GW_NONE */
-    uint32_t compile_ns; /* in loads nested in it, saturating */
     uint8_t cls;         /* enum gw_call_class */
     uint8_t detail_kind; /* enum gw_detail_kind: which array */
-    bool enqueues_nothing; /* so that its operations need not be looked for */
-    bool claimed;          /* explained by host-sync, so not counted again as device-sync or tiny-copies */
-    bool compiling;        /* recompile explains the pause before it: not counted again as the host's work or sleep */
+    bool loads;          /* calls nested in it load or compile, see gw_fact_compile_ns */
+    bool enqueues_nothing : 1; /* so that its operations need not be looked for */
+    bool claimed : 1;          /* explained by host-sync, so not counted again as device-sync or tiny-copies */
+    bool compiling : 1; /* recompile explains the pause before it: not counted again as the host's work or sleep */
 };
+_Static_assert(sizeof(struct gw_fact) == 16, "there are many facts");
 
 struct gw_judge {
     const struct gw_model *model;
@@ -76,6 +77,14 @@ void gw_judge_release(struct gw_judge *judge);
 const struct gw_copy *gw_fact_copy(const struct gw_judge *judge, const struct gw_fact *fact);
 const struct gw_memory *gw_fact_memory(const struct gw_judge *judge, const struct gw_fact *fact);
 const struct gw_order *gw_fact_order(const struct gw_judge *judge, const struct gw_fact *fact);
+
+static inline uint32_t gw_fact_thread(const struct gw_judge *judge, const struct gw_fact *fact)
+{
+    return judge->model->calls[fact->call].thread;
+}
+
+/* Time in loads and compilations nested in the call; 0 without any. */
+uint64_t gw_fact_compile_ns(const struct gw_judge *judge, const struct gw_fact *fact);
 
 /* The fact before or after on the same thread, or NULL. */
 const struct gw_fact *gw_fact_before(const struct gw_judge *judge, const struct gw_fact *fact);

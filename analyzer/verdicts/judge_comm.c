@@ -94,7 +94,7 @@ static bool come_as_gradients(const struct gw_judge *judge, const bool *computes
             }
             if (op == GW_NONE)
                 break;
-            const uint32_t place = comm->op_kernel[op];
+            const uint32_t place = gw_comm_kernel_of(comm, judge->model, op);
             const uint64_t length_ns = judge->model->ops[op].end_ns - judge->model->ops[op].start_ns;
             if (is_compute(judge, op)) {
                 step.total_ns += length_ns;
@@ -186,7 +186,7 @@ static int mark_trains(struct gw_comm_plan *plan, const struct gw_judge *judge, 
         size_t count = 0;
         uint32_t step = GW_NONE;
         for (uint32_t i = comm->device_first[d]; i < comm->device_first[d + 1] && ret == 0; i++) {
-            uint32_t op = comm->device_ops[i], place = comm->op_kernel[op];
+            uint32_t op = comm->device_ops[i], place = gw_comm_kernel_of(comm, judge->model, op);
             if (is_compute(judge, op) || comm->op_step[op] != step) {
                 ret = mark_train(plan, comm, train, count);
                 step = comm->op_step[op];

@@ -185,7 +185,8 @@ static const struct gw_fact *fact_of_op(const struct gw_judge *judge, uint32_t o
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         const struct gw_fact *fact = &judge->facts[middle];
-        if (fact->thread < thread || (fact->thread == thread && fact->call < call))
+        const uint32_t its = gw_fact_thread(judge, fact);
+        if (its < thread || (its == thread && fact->call < call))
             low = middle + 1;
         else
             high = middle;

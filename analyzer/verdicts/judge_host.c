@@ -264,7 +264,7 @@ static bool *dispatching(const struct gw_judge *judge)
     for (size_t i = 0; threads && i < judge->facts_count; i++) {
         const struct gw_fact *fact = &judge->facts[i];
         if (fact->step != GW_NONE && !fact->enqueues_nothing)
-            threads[fact->thread] = true;
+            threads[gw_fact_thread(judge, fact)] = true;
     }
     return threads;
 }
@@ -281,7 +281,7 @@ static int judge_sleep(struct gw_judge *judge, struct gw_verdict *verdict, bool 
     }
     for (size_t i = 0; i < judge->facts_count; i++) {
         const struct gw_fact *fact = &judge->facts[i], *before = gw_fact_before(judge, fact);
-        if (!before || before->step == GW_NONE || fact->compiling || !dispatches[fact->thread])
+        if (!before || before->step == GW_NONE || fact->compiling || !dispatches[gw_fact_thread(judge, fact)])
             continue;
         uint64_t blocked = 0;
         gw_fact_pause_ns(judge, fact, &blocked);

@@ -41,7 +41,7 @@ static struct route route_of(const struct gw_judge *judge, uint32_t index)
 {
     const struct gw_collective *collective = &judge->model->collectives[index];
     const struct gw_communicator *communicator = &judge->model->communicators[collective->communicator];
-    uint32_t place = judge->comm->op_kernel[collective->op];
+    uint32_t place = gw_comm_kernel_of(judge->comm, judge->model, collective->op);
     struct route route = {.communicator = communicator->id, .collective = index, .kernel = place};
     route.messages = judge->comm->kernels[place].count;
     if (judge->comm->kernels[place].is_message) {
@@ -79,7 +79,7 @@ static uint64_t *find_largest(const struct gw_judge *judge)
     uint64_t *largest = calloc(comm->kernels_count + 1, sizeof *largest);
     for (size_t i = 0; largest && i < judge->model->collectives_count; i++) {
         const struct gw_collective *collective = &judge->model->collectives[i];
-        uint32_t place = collective->op == GW_NONE ? GW_NONE : comm->op_kernel[collective->op];
+        uint32_t place = collective->op == GW_NONE ? GW_NONE : gw_comm_kernel_of(comm, judge->model, collective->op);
         if (place != GW_NONE && collective->size_bytes > largest[place])
             largest[place] = collective->size_bytes;
     }
@@ -92,7 +92,7 @@ static bool tells_rate(const struct gw_judge *judge, uint32_t index, const uint6
 {
     const struct gw_comm *comm = judge->comm;
     const struct gw_collective *collective = &judge->model->collectives[index];
-    uint32_t place = collective->op == GW_NONE ? GW_NONE : comm->op_kernel[collective->op];
+    uint32_t place = collective->op == GW_NONE ? GW_NONE : gw_comm_kernel_of(comm, judge->model, collective->op);
     if (place == GW_NONE)
         return false;
     const struct gw_comm_kernel *kernel = &comm->kernels[place];

@@ -20,7 +20,7 @@
 
 static bool is_load(const struct gw_fact *fact)
 {
-    return fact->cls == GW_CALL_COMPILE || (fact->compile_ns && fact->cls != GW_CALL_LAUNCH);
+    return fact->cls == GW_CALL_COMPILE || (fact->loads && fact->cls != GW_CALL_LAUNCH);
 }
 
 /* Whether a call may stand between the compiler's work and the load of its result: XLA replaces its graphs, orders its
@@ -103,9 +103,10 @@ int gw_judge_compile_warmup(struct gw_judge *judge, struct gw_verdict *verdict)
         const struct gw_fact *fact = &judge->facts[i];
         const struct gw_call *call = &model->calls[fact->call];
         uint64_t blocked = 0, pause = gw_fact_pause_ns(judge, fact, &blocked);
-        if (call->begin_ns >= steady || (!is_load(fact) && !fact->compile_ns))
+        if (call->begin_ns >= steady || (!is_load(fact) && !fact->loads))
             continue;
-        compile_ns += (double)(fact->cls == GW_CALL_COMPILE ? call->end_ns - call->begin_ns : fact->compile_ns);
+        compile_ns +=
+            (double)(fact->cls == GW_CALL_COMPILE ? call->end_ns - call->begin_ns : gw_fact_compile_ns(judge, fact));
         /* Other calls load what was compiled long ago: the host's time before them is the program's own. */
         if (pause >= COMPILE_PAUSE_NS && fact->cls == GW_CALL_COMPILE)
             compile_ns += (double)pause;
@@ -145,7 +146,7 @@ int gw_judge_lazy_load(struct gw_judge *judge, struct gw_verdict *verdict)
         uint64_t length = call->end_ns - call->begin_ns;
         if (fact->step == GW_NONE || fact->cls != GW_CALL_LAUNCH)
             continue;
-        if (fact->compile_ns || (first_use[fact->call] && length > LAZY_LEAST_NS && length > LAZY_FACTOR * usual))
+        if (fact->loads || (first_use[fact->call] && length > LAZY_LEAST_NS && length > LAZY_FACTOR * usual))
             gw_finding_mark(&finding, judge, fact, GW_EDIT_QUICK);
     }
     ret = gw_finding_conclude(&finding, judge, verdict, "%llu first launches of a kernel after warm-up stall",

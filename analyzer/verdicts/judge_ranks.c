@@ -462,7 +462,7 @@ static int message_wait(const struct gw_judge *judge, const uint64_t *arrived_ns
     uint32_t step = GW_NONE;
     int ret = ops ? 0 : -ENOMEM;
     for (uint32_t i = comm->device_first[device]; ops && i < comm->device_first[device + 1]; i++) {
-        uint32_t op = comm->device_ops[i], place = comm->op_kernel[op];
+        uint32_t op = comm->device_ops[i], place = gw_comm_kernel_of(comm, judge->model, op);
         if (comm->op_step[op] == GW_NONE || (place != GW_NONE && !comm->kernels[place].is_message))
             continue;
         ops[count++] = op;
