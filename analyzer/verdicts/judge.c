@@ -79,6 +79,20 @@ struct fact_lists {
     size_t *counts; /* by thread */
 };
 
+/* Finds out before which facts of a thread, which are in order of begin, as its records are, records tell of the CPU.
+ */
+static void note_gaps(const struct gw_judge *judge, size_t thread, struct gw_fact *facts, size_t count)
+{
+    const struct gw_model *model = judge->model;
+    size_t gap = judge->host.thread_gaps[thread], end = judge->host.thread_gaps[thread + 1];
+    for (size_t i = 1; i < count; i++) {
+        const uint64_t from = model->calls[facts[i - 1].call].end_ns, to = model->calls[facts[i].call].begin_ns;
+        while (gap < end && model->thread_gaps[gap].end_ns <= from)
+            gap++;
+        facts[i].gap_before = gap < end && model->thread_gaps[gap].begin_ns < to;
+    }
+}
+
 static int list_facts(void *user, size_t thread)
 {
     const struct fact_lists *lists = user;
@@ -92,6 +106,7 @@ static int list_facts(void *user, size_t thread)
         count -= replaces;
         facts[count++] = fact;
     }
+    note_gaps(lists->judge, thread, facts, count);
     lists->counts[thread] = count;
     return 0;
 }
@@ -186,7 +201,8 @@ uint64_t gw_fact_pause_ns(const struct gw_judge *judge, const struct gw_fact *fa
     uint64_t from = judge->model->calls[before->call].end_ns;
     if (from >= call->begin_ns)
         return 0;
-    *ret_blocked_ns = gw_host_blocked_ns(&judge->host, call->thread, from, call->begin_ns);
+    if (fact->gap_before)
+        *ret_blocked_ns = gw_host_blocked_ns(&judge->host, call->thread, from, call->begin_ns);
     return call->begin_ns - from;
 }
 

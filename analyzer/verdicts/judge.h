@@ -28,6 +28,7 @@ struct gw_fact {
     uint8_t cls;         /* enum gw_call_class */
     uint8_t detail_kind; /* enum gw_detail_kind: which array */
     bool loads;          /* calls nested in it load or compile, see gw_fact_compile_ns */
+    bool gap_before : 1;       /* some record tells of the CPU in the pause before it */
     bool enqueues_nothing : 1; /* so that its operations need not be looked for */
     bool claimed : 1;          /* explained by host-sync, so not counted again as device-sync or tiny-copies */
     bool compiling : 1; /* recompile explains the pause before it: not counted again as the host's work or sleep */
