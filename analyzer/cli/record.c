@@ -6,6 +6,7 @@
 #include "analyzer/cli/cli.h"
 #include "analyzer/cli/record_options.h"
 #include "analyzer/cli/verbs.h"
+#include "analyzer/session/execs.h"
 #include "analyzer/session/job.h"
 #include "analyzer/session/leftover.h"
 #include "analyzer/session/program.h"
@@ -13,6 +14,7 @@
 #include "analyzer/session/run_info.h"
 #include "analyzer/session/session.h"
 #include "analyzer/session/unseen.h"
+#include "shim/api/exec_note.h"
 #include "shim/api/functions.h"
 #include "shim/api/steps.h"
 
@@ -42,6 +44,7 @@ struct recording {
     struct gw_signals signals;
     struct gw_schedule schedule;
     struct gw_unseen *unseen; /* made just before the program is started */
+    struct gw_execs *execs;   /* likewise; NULL: compilers that are executed are not watched */
     bool ran;                 /* the program was started */
 };
 
@@ -297,6 +300,8 @@ static int set_environment(const struct recording *recording)
                  (long long)recording->options.timing_period_ns);
         result |= setenv("GPUWITNESS_TIMING_WINDOW", window, 1);
     }
+    if (recording->execs != NULL)
+        result |= setenv(GW_EXEC_VARIABLE, gw_execs_path(recording->execs), 1);
     if (recording->options.step_mark != NULL)
         result |= setenv(GW_STEPS_MARK_VARIABLE, recording->options.step_mark, 1);
     if (recording->options.steps != NULL)
@@ -347,11 +352,13 @@ static void say_waiting(int processes, void *context)
                     processes == 1 ? "" : "es", DESCENDANTS_MS / 1000);
 }
 
-static json_t *end_fields(pid_t program, const struct gw_program_end *end, json_t *left_running, json_t *not_seen)
+static json_t *end_fields(pid_t program, const struct gw_program_end *end, json_t *left_running, json_t *not_seen,
+                          json_t *compilers)
 {
-    return json_pack("{s:i, s:o, s:{s:s, s:i, s:i}, s:o, s:o}", "program_pid", (int)program, "end",
+    return json_pack("{s:i, s:o, s:{s:s, s:i, s:i}, s:o, s:o, s:o*}", "program_pid", (int)program, "end",
                      gw_run_info_clocks(), "exit", "how", end->signal != 0 ? "signalled" : "exited", "status",
-                     end->status, "signal", end->signal, "left_running", left_running, "not_seen", not_seen);
+                     end->status, "signal", end->signal, "left_running", left_running, "not_seen", not_seen,
+                     "compilers", compilers);
 }
 
 static void print_summary(const struct recording *recording, const struct gw_session_end *end, size_t left_running)
@@ -381,6 +388,8 @@ static int run_program(struct recording *recording)
     pid_t keeper = gw_session_pid(recording->session);
     const char *name = recording->options.command[0];
 
+    if (gw_execs_create(gw_session_home(recording->session), &recording->execs) != 0)
+        recording->execs = NULL; /* run.json is silent of compilers then */
     if (set_environment(recording) != 0) {
         gw_complain(recording->command, "out of memory");
         return GW_STATUS_CANNOT_RECORD;
@@ -402,7 +411,8 @@ static int run_program(struct recording *recording)
     gw_program_wait(program, keeper, &hook, &end, &keeper_died);
     json_t *left_running = gw_program_wait_descendants(keeper, DESCENDANTS_MS, &hook, say_waiting, recording);
     size_t left_count = json_array_size(left_running);
-    json_t *fields = end_fields(program, &end, left_running, gw_unseen_lines(recording->unseen));
+    json_t *fields = end_fields(program, &end, left_running, gw_unseen_lines(recording->unseen),
+                                recording->execs != NULL ? gw_execs_json(recording->execs) : NULL);
     if (keeper_died || gw_session_finish(recording->session, fields, &session_end) != 0)
         gw_complain(recording->command,
                     "%s: the recording was killed before its end; `gpuwitness report` recovers what it can",
@@ -441,6 +451,7 @@ int gw_verb_record(int argc, char **argv)
     }
     if (status == 0)
         status = run_program(&recording);
+    gw_execs_destroy(recording.execs); /* before the folder it has its FIFO in */
     gw_session_destroy(recording.session);
     gw_unseen_destroy(recording.unseen);
     if (made && !recording.ran)

@@ -253,6 +253,23 @@ static void write_annotations(struct chrome *chrome)
     }
 }
 
+/* Compilers in processes of their own, as a thread of the process that executed them. */
+static void write_compilers(struct chrome *chrome)
+{
+    const struct gw_model *model = chrome->model;
+    char label[64];
+    for (size_t i = 0; i < model->compilers_count; i++) {
+        const struct gw_compiler *compiler = &model->compilers[i];
+        const uint32_t pid = compiler->process == GW_NONE ? compiler->pid : model->processes[compiler->process].pid;
+        snprintf(label, sizeof(label), "process %u (%s)", compiler->pid, compiler->name);
+        put_label(chrome, "thread_name", pid, compiler->pid, label);
+        put_slice(chrome, "compiler", compiler->name, pid, compiler->pid, compiler->begin_ns, compiler->end_ns);
+        if (compiler->input_bytes)
+            gw_json_number(&chrome->json, "bytes", compiler->input_bytes);
+        close_slice(chrome);
+    }
+}
+
 static void write_devices(struct chrome *chrome)
 {
     const struct gw_model *model = chrome->model;
@@ -295,6 +312,7 @@ static int write_document(struct chrome *chrome)
         status = chrome->json.output->status;
     }
     write_annotations(chrome);
+    write_compilers(chrome);
     gw_json_close_list(&chrome->json);
     gw_json_close_map(&chrome->json);
     return status;

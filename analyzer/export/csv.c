@@ -8,11 +8,14 @@
 
 #include "analyzer/export/exchanges.h"
 #include "analyzer/export/output.h"
+#include "analyzer/model/compiles.h"
 #include "shim/api/functions.h"
 
 struct source {
     const struct gw_model *model;
     const struct gw_budget *budget;
+    const struct gw_compile *compiles;
+    size_t compiles_count;
 };
 
 /* As RFC 4180: quoted when the text holds a comma, a quote or a line break. */
@@ -146,6 +149,38 @@ static void write_gaps(FILE *file, const struct source *source)
     }
 }
 
+static void put_known(FILE *file, bool known, uint64_t value)
+{
+    if (known) {
+        fprintf(file, "%" PRIu64, value);
+    }
+    putc(',', file);
+}
+
+static void write_compiles(FILE *file, const struct source *source)
+{
+    const struct gw_model *model = source->model;
+    fputs("process,tid,kind,name,pid,begin_ns,end_ns,bytes,new,step,hash\n", file);
+    for (size_t i = 0; i < source->compiles_count; i++) {
+        const struct gw_compile *compile = &source->compiles[i];
+        const bool threaded = compile->thread != GW_NONE, child = compile->compiler != GW_NONE;
+        put_known(file, compile->process != GW_NONE, compile->process);
+        put_known(file, threaded, threaded ? model->threads[compile->thread].tid : 0);
+        fprintf(file, "%s,", gw_compile_kind_name((enum gw_compile_kind)compile->kind));
+        put_text(file, gw_compile_name(model, compile));
+        putc(',', file);
+        put_known(file, child, child ? model->compilers[compile->compiler].pid : 0);
+        fprintf(file, "%" PRIu64 ",%" PRIu64 ",", compile->begin_ns, compile->end_ns);
+        put_known(file, compile->size_bytes != 0, compile->size_bytes);
+        put_known(file, compile->hash != 0, compile->is_new);
+        put_known(file, compile->step != GW_NONE, compile->step == GW_NONE ? 0 : model->steps[compile->step].number);
+        if (compile->hash) {
+            fprintf(file, "%016" PRIx64, compile->hash);
+        }
+        putc('\n', file);
+    }
+}
+
 /* Writes the file beside the one it will replace. Returns 0 or a negative errno; the output is to be taken then only.
  */
 static int write_file(const char *folder, const char *name, const struct source *source,
@@ -176,16 +211,15 @@ int gw_export_csv(const struct gw_model *model, const struct gw_budget *budget, 
     static const struct {
         const char *name;
         void (*write)(FILE *file, const struct source *source);
-    } files[] = {{"calls.csv", write_calls},
-                 {"ops.csv", write_ops},
-                 {"collectives.csv", write_collectives},
-                 {"steps.csv", write_steps},
-                 {"gaps.csv", write_gaps}};
+    } files[] = {{"calls.csv", write_calls}, {"ops.csv", write_ops},   {"collectives.csv", write_collectives},
+                 {"steps.csv", write_steps}, {"gaps.csv", write_gaps}, {"compiles.csv", write_compiles}};
     enum { FILE_COUNT = sizeof(files) / sizeof(files[0]) };
-    const struct source source = {.model = model, .budget = budget};
+    struct source source = {.model = model, .budget = budget};
     struct gw_output outputs[FILE_COUNT];
     size_t written = 0;
-    int status = 0;
+    struct gw_compile *compiles = NULL;
+    int status = gw_compiles_list(model, &compiles, &source.compiles_count);
+    source.compiles = compiles;
     while (written < FILE_COUNT && !status) {
         status = write_file(folder, files[written].name, &source, files[written].write, &outputs[written]);
         if (status) {
@@ -202,5 +236,6 @@ int gw_export_csv(const struct gw_model *model, const struct gw_budget *budget, 
         }
         status = status ? status : taken;
     }
+    free(compiles);
     return status;
 }

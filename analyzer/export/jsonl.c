@@ -3,10 +3,12 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "analyzer/export/exchanges.h"
 #include "analyzer/export/json.h"
 #include "analyzer/export/names.h"
+#include "analyzer/model/compiles.h"
 #include "shim/api/functions.h"
 
 struct lines {
@@ -260,6 +262,42 @@ static int write_collectives(struct lines *lines)
     return status;
 }
 
+/* The columns of compiles.csv. */
+static int write_compiles(struct lines *lines)
+{
+    const struct gw_model *model = lines->model;
+    struct gw_compile *list = NULL;
+    size_t count = 0;
+    int status = gw_compiles_list(model, &list, &count);
+    for (size_t i = 0; i < count && !status; i++) {
+        const struct gw_compile *compile = &list[i];
+        char hash[24];
+        snprintf(hash, sizeof(hash), "%016" PRIx64, compile->hash);
+        open_line(lines, "compile");
+        if (compile->process != GW_NONE)
+            gw_json_number(&lines->json, "process", compile->process);
+        if (compile->thread != GW_NONE)
+            gw_json_number(&lines->json, "tid", model->threads[compile->thread].tid);
+        gw_json_text(&lines->json, "kind", gw_compile_kind_name((enum gw_compile_kind)compile->kind));
+        gw_json_text(&lines->json, "name", gw_compile_name(model, compile));
+        if (compile->compiler != GW_NONE)
+            gw_json_number(&lines->json, "pid", model->compilers[compile->compiler].pid);
+        gw_json_number(&lines->json, "begin_ns", compile->begin_ns);
+        gw_json_number(&lines->json, "end_ns", compile->end_ns);
+        if (compile->size_bytes)
+            gw_json_number(&lines->json, "bytes", compile->size_bytes);
+        if (compile->hash) {
+            gw_json_text(&lines->json, "hash", hash);
+            gw_json_bool(&lines->json, "new", compile->is_new);
+        }
+        if (compile->step != GW_NONE)
+            gw_json_number(&lines->json, "step", model->steps[compile->step].number);
+        status = close_line(lines);
+    }
+    free(list);
+    return status;
+}
+
 int gw_export_jsonl(const struct gw_model *model, const struct gw_budget *budget, const char *path)
 {
     struct gw_names names;
@@ -275,6 +313,7 @@ int gw_export_jsonl(const struct gw_model *model, const struct gw_budget *budget
         status = status ? status : write_collectives(&lines);
         status = status ? status : write_steps(&lines, budget);
         status = status ? status : write_gaps(&lines, budget);
+        status = status ? status : write_compiles(&lines);
         gw_json_release(&lines.json);
         status = gw_output_close(&output, status);
     }

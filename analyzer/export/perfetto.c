@@ -24,7 +24,8 @@ enum track_kind {
     TRACK_STEPS,
     TRACK_IDLE,
     TRACK_RANGES,
-    TRACK_EXCHANGES
+    TRACK_EXCHANGES,
+    TRACK_COMPILER
 };
 #define TRACK(kind, index) ((uint64_t)(kind) << 56 | (uint64_t)(index) << 16)
 #define LANES_MAX 0xffffu
@@ -312,6 +313,25 @@ static void write_gaps(struct perfetto *self, const struct gw_budget *budget)
     }
 }
 
+/* Compilers in processes of their own, each below the process that executed it. */
+static void write_compilers(struct perfetto *self)
+{
+    for (size_t i = 0; i < self->model->compilers_count && !self->writer.output->status; i++) {
+        const struct gw_compiler *compiler = &self->model->compilers[i];
+        struct gw_perfetto_slice slice = {
+            .track = TRACK(TRACK_COMPILER, i), .name = compiler->name, .category = GW_PERFETTO_COMPILER};
+        char text[64];
+        snprintf(text, sizeof(text), "%s, process %" PRIu32, compiler->name, compiler->pid);
+        gw_perfetto_track(&self->writer, slice.track,
+                          compiler->process == GW_NONE ? 0 : TRACK(TRACK_PROCESS, compiler->process), text);
+        if (compiler->input_bytes)
+            slice.values[slice.value_count++] =
+                (struct gw_perfetto_value){.argument = GW_PERFETTO_BYTES, .number = compiler->input_bytes};
+        gw_perfetto_begin(&self->writer, &slice, compiler->begin_ns);
+        gw_perfetto_end(&self->writer, slice.track, compiler->end_ns);
+    }
+}
+
 static int write_all(struct perfetto *self, const struct gw_budget *budget)
 {
     const struct gw_model *model = self->model;
@@ -337,6 +357,7 @@ static int write_all(struct perfetto *self, const struct gw_budget *budget)
         write_ranges(self);
         write_steps(self);
         write_gaps(self, budget);
+        write_compilers(self);
     }
     return status;
 }

@@ -51,8 +51,9 @@ static void write_packet(struct gw_perfetto *self, Packet *packet)
 void gw_perfetto_start(struct gw_perfetto *self, struct gw_output *output, uint64_t monotonic_ns, uint64_t realtime_ns)
 {
     static const char *const categories[] = {
-        [GW_PERFETTO_CALL] = "cuda call", [GW_PERFETTO_OP] = "gpu",      [GW_PERFETTO_STEP] = "step",
-        [GW_PERFETTO_IDLE] = "gpu idle",  [GW_PERFETTO_RANGE] = "range", [GW_PERFETTO_COLLECTIVE] = "collective"};
+        [GW_PERFETTO_CALL] = "cuda call",   [GW_PERFETTO_OP] = "gpu",      [GW_PERFETTO_STEP] = "step",
+        [GW_PERFETTO_IDLE] = "gpu idle",    [GW_PERFETTO_RANGE] = "range", [GW_PERFETTO_COLLECTIVE] = "collective",
+        [GW_PERFETTO_COMPILER] = "compiler"};
     static const char *const arguments[] = {[GW_PERFETTO_BYTES] = "bytes",
                                             [GW_PERFETTO_ERROR_NS] = "error_ns",
                                             [GW_PERFETTO_GRID] = "grid",

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyzer/export/report_comm.h"
+#include "analyzer/export/report_compiles.h"
 #include "analyzer/export/report_copies.h"
 #include "analyzer/export/report_facts.h"
 #include "analyzer/export/report_seen.h"
@@ -283,6 +284,7 @@ int gw_report_json(const struct gw_report *report, FILE *out)
     put(&json, root, "replay", replay);
     put(&json, root, "clocks", gw_clocks_json(model));
     put(&json, root, "copies", gw_copies_json(model));
+    put(&json, root, "compilation", gw_compiles_json(report));
     put(&json, root, "communication", gw_communication_json(model));
     for (size_t i = 0; i < report->verdicts->list_count; i++)
         append(&json, verdicts, verdict_json(&json, model, &report->verdicts->list[i]));

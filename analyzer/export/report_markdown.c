@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "analyzer/export/report_compiles.h"
 #include "analyzer/export/report_copies.h"
 #include "analyzer/export/report_facts.h"
 #include "analyzer/export/report_words.h"
@@ -102,7 +103,8 @@ int gw_report_markdown(const struct gw_report *report, FILE *out)
     put_run(report, &steps, out);
     put_budget(report, out);
     put_verdicts(report->verdicts, out);
-    if ((status = gw_report_copies_markdown(report->model, out)) < 0)
+    if ((status = gw_report_copies_markdown(report->model, out)) < 0 ||
+        (status = gw_report_compiles_markdown(report, out)) < 0)
         return status;
     return fflush(out) == EOF || ferror(out) ? (errno ? -errno : -EIO) : 0;
 }

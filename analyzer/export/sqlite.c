@@ -1,7 +1,8 @@
 /*
  * SQLite with the tables, columns and codes of an Nsight Systems export, so that queries written for those work:
  * https://docs.nvidia.com/nsight-systems/UserGuide/ ("SQLite Schema Reference"). Steps and idle time, which it does not
- * know, stand in GPUWITNESS_STEPS and GPUWITNESS_GAPS, collectives in GPUWITNESS_COLLECTIVES.
+ * know, stand in GPUWITNESS_STEPS and GPUWITNESS_GAPS, collectives in GPUWITNESS_COLLECTIVES, loads and compilers in
+ * GPUWITNESS_COMPILES.
  */
 #include "analyzer/export/export.h"
 
@@ -15,6 +16,7 @@
 #include "analyzer/export/exchanges.h"
 #include "analyzer/export/names.h"
 #include "analyzer/export/output.h"
+#include "analyzer/model/compiles.h"
 #include "shim/api/functions.h"
 
 /* eventType of NVTX_EVENTS */
@@ -57,7 +59,9 @@ static const char schema[] =
     " globalPid INTEGER NOT NULL, class TEXT NOT NULL, correlationId INTEGER);"
     "CREATE TABLE GPUWITNESS_COLLECTIVES (comm TEXT NOT NULL, seq INTEGER NOT NULL, rank INTEGER NOT NULL,"
     " ranks INTEGER NOT NULL, op TEXT NOT NULL, bytes INTEGER NOT NULL, globalPid INTEGER NOT NULL,"
-    " correlationId INTEGER, start INTEGER, end INTEGER, arrivalWait INTEGER, transfer INTEGER, busbwGbps REAL);";
+    " correlationId INTEGER, start INTEGER, end INTEGER, arrivalWait INTEGER, transfer INTEGER, busbwGbps REAL);"
+    "CREATE TABLE GPUWITNESS_COMPILES (start INTEGER NOT NULL, end INTEGER NOT NULL, globalTid INTEGER,"
+    " kind TEXT NOT NULL, name TEXT NOT NULL, pid INTEGER, bytes INTEGER, hash TEXT, new INTEGER, step INTEGER);";
 
 struct database {
     sqlite3 *handle;
@@ -491,6 +495,47 @@ static void write_collectives(struct database *self)
     sqlite3_finalize(rows.handle);
 }
 
+static void put_known(struct statement *self, bool known, uint64_t number)
+{
+    if (known)
+        put_number(self, (int64_t)number);
+    else
+        put_null(self);
+}
+
+static void write_compiles(struct database *self)
+{
+    const struct gw_model *model = self->model;
+    struct statement rows = prepare(self, "INSERT INTO GPUWITNESS_COMPILES VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    struct gw_compile *list = NULL;
+    size_t count = 0;
+    int status = gw_compiles_list(model, &list, &count);
+    self->status = self->status ? self->status : status;
+    for (size_t i = 0; self->status == 0 && i < count; i++) {
+        const struct gw_compile *compile = &list[i];
+        const bool threaded = compile->thread != GW_NONE, child = compile->compiler != GW_NONE;
+        char hash[24];
+        snprintf(hash, sizeof(hash), "%016" PRIx64, compile->hash);
+        put_number(&rows, (int64_t)compile->begin_ns);
+        put_number(&rows, (int64_t)compile->end_ns);
+        put_known(&rows, threaded,
+                  threaded ? (uint64_t)global_id(model, compile->process, model->threads[compile->thread].tid) : 0);
+        put_text(&rows, gw_compile_kind_name((enum gw_compile_kind)compile->kind));
+        put_text(&rows, gw_compile_name(model, compile));
+        put_known(&rows, child, child ? model->compilers[compile->compiler].pid : 0);
+        put_known(&rows, compile->size_bytes != 0, compile->size_bytes);
+        if (compile->hash)
+            put_text(&rows, hash);
+        else
+            put_null(&rows);
+        put_known(&rows, compile->hash != 0, compile->is_new);
+        put_known(&rows, compile->step != GW_NONE, compile->step == GW_NONE ? 0 : model->steps[compile->step].number);
+        write_row(&rows);
+    }
+    free(list);
+    sqlite3_finalize(rows.handle);
+}
+
 static void write_all(struct database *self, const struct gw_budget *budget)
 {
     check(self, sqlite3_exec(self->handle, schema, NULL, NULL, NULL));
@@ -501,6 +546,7 @@ static void write_all(struct database *self, const struct gw_budget *budget)
     write_ranges(self);
     write_steps(self, budget);
     write_collectives(self);
+    write_compiles(self);
     if (self->status == 0)
         check(self, sqlite3_exec(self->handle, "COMMIT", NULL, NULL, NULL));
 }

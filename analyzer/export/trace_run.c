@@ -38,7 +38,8 @@ static const struct {
             {"events_discarded", AS_IT_IS},
             {"packets_lost", AS_IT_IS},
             {"problems", TEXTS},
-            {"not_seen", TEXTS}};
+            {"not_seen", TEXTS},
+            {"compilers", AS_IT_IS}};
 
 static int redact_string(struct gw_redactor *redactor, enum gw_private what, json_t *value)
 {

@@ -174,9 +174,9 @@ static int build(const char *path, const struct gw_model_input *inputs, size_t i
                                  .timed_reference = GW_NONE,
                                  .error = error};
     int (*const parts[])(struct gw_builder *) = {
-        gw_build_sources, map_functions,        gw_build_context,    gw_build_ranges, gw_build_timings,
-        gw_build_nodes,   gw_build_calls,       gw_build_op_lists,   gw_build_extras, gw_build_engines,
-        gw_build_floor,   gw_build_collectives, gw_build_unrecorded, gw_build_ranks};
+        gw_build_sources, map_functions,        gw_build_context,   gw_build_ranges,     gw_build_timings,
+        gw_build_nodes,   gw_build_calls,       gw_build_op_lists,  gw_build_extras,     gw_build_engines,
+        gw_build_floor,   gw_build_collectives, gw_build_compilers, gw_build_unrecorded, gw_build_ranks};
     int status = -ENOMEM;
     builder.model = calloc(1, sizeof(*builder.model));
     if (!builder.model) {

@@ -182,6 +182,9 @@ int gw_group(const uint32_t *group_of, size_t count, size_t groups, uint32_t **r
 int gw_build_extras(struct gw_builder *builder);
 int gw_build_engines(struct gw_builder *builder);
 
+/* compilers.c. After the calls: what the recorders saw of compilers. */
+int gw_build_compilers(struct gw_builder *builder);
+
 /* unrecorded.c. After all others: what was not recorded on purpose becomes a loss, and what its edges cut says so. */
 int gw_build_unrecorded(struct gw_builder *builder);
 

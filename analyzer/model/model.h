@@ -145,6 +145,7 @@ struct gw_order {
 
 struct gw_module {
     uint64_t handle, size_bytes, hash;
+    uint64_t image; /* enum gw_image_kind */
 };
 
 struct gw_graph {
@@ -261,6 +262,16 @@ struct gw_loss {
     enum gw_loss_reason reason;
 };
 
+/* A compiler that the program executed, as the recorder saw it from outside. */
+struct gw_compiler {
+    uint64_t begin_ns, end_ns;        /* end_ns: of the trace while it still ran then */
+    uint64_t input_bytes, input_hash; /* 0: not known */
+    uint32_t process;                 /* the nearest traced process above it, or GW_NONE */
+    uint32_t thread;                  /* of that, which started it or what started it; GW_NONE: makes no calls */
+    uint32_t pid;
+    char name[32]; /* of its file: ptxas, gcc … */
+};
+
 /* What the shim said of itself, see enum gw_coverage_kind. */
 struct gw_coverage {
     uint32_t process;
@@ -279,12 +290,13 @@ struct gw_step {
 };
 
 /* What the recorder never records, so that its absence from the model says nothing. */
-#define GW_UNSEEN_LOADS 0x1u    /* loads of modules and libraries by the driver */
-#define GW_UNSEEN_CPU_TIME 0x2u /* whether a thread outside CUDA was on the CPU */
-#define GW_UNSEEN_ORDERS 0x4u   /* which stream waits for which event */
-#define GW_UNSEEN_RANKS 0x8u    /* some ranks of the job */
-#define GW_UNSEEN_NCCL 0x10u    /* NCCL's own calls */
-#define GW_UNSEEN_BYTES 0x20u   /* what copies carry */
+#define GW_UNSEEN_LOADS 0x1u      /* loads of modules and libraries by the driver */
+#define GW_UNSEEN_CPU_TIME 0x2u   /* whether a thread outside CUDA was on the CPU */
+#define GW_UNSEEN_ORDERS 0x4u     /* which stream waits for which event */
+#define GW_UNSEEN_RANKS 0x8u      /* some ranks of the job */
+#define GW_UNSEEN_NCCL 0x10u      /* NCCL's own calls */
+#define GW_UNSEEN_BYTES 0x20u     /* what copies carry */
+#define GW_UNSEEN_COMPILERS 0x40u /* compilers that were executed */
 
 /* What one recorder left: the whole run, or a rank of it. */
 struct gw_recording {
@@ -396,7 +408,8 @@ struct gw_model {
     GW_ARRAY(struct gw_range, ranges);           /* ordered by thread, then begin, an outer one first */
     GW_ARRAY(struct gw_loss, losses);
     GW_ARRAY(struct gw_coverage, coverages);
-    GW_ARRAY(struct gw_step, steps); /* ordered by process, then begin */
+    GW_ARRAY(struct gw_compiler, compilers); /* ordered by begin */
+    GW_ARRAY(struct gw_step, steps);         /* ordered by process, then begin */
     enum gw_timing_backend timing;
     struct gw_perturbation perturbation;
     const char *steps_method; /* "sequence", "nvtx", "regex"; NULL when no steps were found */

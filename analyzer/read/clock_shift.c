@@ -63,5 +63,9 @@ void gw_run_file_shift(struct gw_run_file *run, const struct gw_clock_shift *shi
         run->windows[i].steps_ns = gw_clock_shifted(shift, run->windows[i].steps_ns);
         run->windows[i].end_ns = gw_clock_shifted(shift, run->windows[i].end_ns);
     }
+    for (size_t i = 0; i < run->compiler_count; i++) {
+        run->compilers[i].begin_ns = gw_clock_shifted(shift, run->compilers[i].begin_ns);
+        run->compilers[i].end_ns = gw_clock_shifted(shift, run->compilers[i].end_ns);
+    }
     run->realtime_offset_ns -= run->realtime_offset_ns ? shift->offset_ns : 0;
 }

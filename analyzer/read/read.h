@@ -27,6 +27,19 @@ struct gw_run_window {
     uint64_t steps_ns; /* the steps asked for began then; what lies before leads up to them; 0: no such */
 };
 
+#define GW_ANCESTORS_MAX 16u
+
+/* A compiler that the program executed, as the recorder saw it from outside. */
+struct gw_run_compiler {
+    char name[32]; /* of its file */
+    uint32_t pid;
+    uint64_t begin_ns, end_ns;        /* end_ns is UINT64_MAX when it still ran */
+    uint64_t input_bytes, input_hash; /* of what it was given; 0: not known */
+    uint32_t ancestors[GW_ANCESTORS_MAX]
+                      [2]; /* process and its thread (0: not known) that made the next one; parent first */
+    uint32_t ancestor_count;
+};
+
 /* A clock against another, see clock_shift.h. */
 struct gw_clock_shift {
     int64_t offset_ns;
@@ -62,6 +75,10 @@ struct gw_run_file {
     bool windowed; /* only what lies in windows was recorded, apart from events about the program's context */
     struct gw_run_window *windows; /* in order of time */
     size_t window_count;
+    bool watched_compilers;            /* else nothing is known of them */
+    struct gw_run_compiler *compilers; /* in order of begin */
+    size_t compiler_count;
+    uint64_t compilers_left_out; /* beyond the most that is kept */
     char **functions; /* name by id of the recorded trace, NULL for gaps; NULL array when there is no functions.txt */
     size_t function_count;
     size_t *function_users; /* how many run files have these very functions; NULL: this one alone */

@@ -157,6 +157,51 @@ static int copy_windows(struct gw_run_file *run, const json_t *windows)
     return 0;
 }
 
+static void copy_compiler(struct gw_run_compiler *to, const json_t *from)
+{
+    const char *name = json_string_value(json_object_get(from, "name"));
+    const json_t *input = json_object_get(from, "input");
+    const char *hash = json_string_value(json_object_get(input, "hash"));
+    size_t index;
+    json_t *ancestor;
+    snprintf(to->name, sizeof(to->name), "%s", name ? name : "");
+    to->pid = (uint32_t)number(from, "pid");
+    to->begin_ns = number(from, "begin_ns");
+    to->end_ns = number(from, "end_ns");
+    to->end_ns = to->end_ns ? to->end_ns : UINT64_MAX;
+    to->end_ns = to->end_ns < to->begin_ns ? to->begin_ns : to->end_ns;
+    to->input_bytes = number(input, "bytes");
+    to->input_hash = hash ? strtoull(hash, NULL, 16) : 0;
+    json_array_foreach(json_object_get(from, "ancestors"), index, ancestor)
+    {
+        if (index == GW_ANCESTORS_MAX) {
+            break;
+        }
+        for (size_t i = 0; i < 2; i++) {
+            to->ancestors[index][i] = (uint32_t)json_integer_value(json_array_get(ancestor, i));
+        }
+        to->ancestor_count++;
+    }
+}
+
+static int copy_compilers(struct gw_run_file *run, const json_t *compilers)
+{
+    const json_t *list = json_object_get(compilers, "list");
+    size_t index;
+    json_t *compiler;
+    run->watched_compilers = json_is_array(list);
+    run->compilers_left_out = number(compilers, "left_out");
+    run->compilers = calloc(json_array_size(list) + 1, sizeof(*run->compilers));
+    if (!run->compilers) {
+        return -ENOMEM;
+    }
+    json_array_foreach(list, index, compiler)
+    {
+        copy_compiler(&run->compilers[run->compiler_count++], compiler);
+    }
+    return 0;
+}
+
 static int fill(struct gw_run_file *run, const json_t *root)
 {
     const json_t *start = json_object_get(root, "start");
@@ -198,9 +243,10 @@ static int fill(struct gw_run_file *run, const json_t *root)
     run->trace_bytes = number(root, "trace_bytes");
     const char *trace = json_string_value(json_object_get(root, "trace"));
     run->trace_path = join(run->path, trace ? trace : "trace");
-    const int status = run->command && run->problems && run->not_seen && run->trace_path
-                           ? copy_windows(run, json_object_get(root, "windows"))
-                           : -ENOMEM;
+    int status = run->command && run->problems && run->not_seen && run->trace_path
+                     ? copy_windows(run, json_object_get(root, "windows"))
+                     : -ENOMEM;
+    status = status ? status : copy_compilers(run, json_object_get(root, "compilers"));
     const json_t *test = json_object_get(root, "clock_offset");
     if (!status && test) {
         run->test_shift = (struct gw_clock_shift){.offset_ns = (int64_t)json_integer_value(json_object_get(test, "ns")),
@@ -401,6 +447,7 @@ void gw_run_file_destroy(struct gw_run_file *run)
     gw_run_paths_free(run->not_seen);
     free_functions(run);
     free(run->windows);
+    free(run->compilers);
     free(run->path);
     free(run->text);
     free(run->host);

@@ -6,12 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Returns the parent of `pid`, or 0. The name in /proc/PID/stat may itself hold blanks and parentheses. */
-static pid_t parent_of(const char *pid)
+/* The name in /proc/PID/stat may itself hold blanks and parentheses. */
+pid_t gw_parent_of(pid_t pid)
 {
     char path[64], line[512];
     int parent = 0;
-    snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
     FILE *file = fopen(path, "re");
     if (file == NULL)
         return 0;
@@ -33,11 +33,33 @@ int gw_children(pid_t *ret_pids, int capacity)
         return 0;
     struct dirent *entry;
     while (count < capacity && (entry = readdir(processes)) != NULL) {
-        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && parent_of(entry->d_name) == self)
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && gw_parent_of(atoi(entry->d_name)) == self)
             ret_pids[count++] = atoi(entry->d_name);
     }
     closedir(processes);
     return count;
+}
+
+bool gw_each_child(pid_t parent, bool (*visit)(pid_t child, pid_t thread, void *data), void *data)
+{
+    char path[64];
+    bool stopped = false;
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)parent);
+    DIR *threads = opendir(path);
+    struct dirent *thread;
+    while (threads != NULL && !stopped && (thread = readdir(threads)) != NULL) {
+        char name[96];
+        int child;
+        snprintf(name, sizeof(name), "%s/%.20s/children", path, thread->d_name);
+        FILE *children = thread->d_name[0] != '.' ? fopen(name, "re") : NULL;
+        while (children != NULL && !stopped && fscanf(children, "%d", &child) == 1)
+            stopped = visit(child, atoi(thread->d_name), data);
+        if (children != NULL)
+            fclose(children);
+    }
+    if (threads != NULL)
+        closedir(threads);
+    return stopped;
 }
 
 void gw_process_name(pid_t pid, char ret_name[64])

@@ -1,6 +1,5 @@
 #include "analyzer/session/unseen.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -158,27 +157,24 @@ static int add(struct pids *pids, pid_t pid)
     return 0;
 }
 
-/* Adds the children of a process, which the kernel lists by the thread that made them. */
+struct adding {
+    struct pids *pids;
+    int status;
+};
+
+static bool add_child(pid_t child, pid_t thread, void *data)
+{
+    struct adding *adding = data;
+    (void)thread;
+    adding->status = add(adding->pids, child);
+    return adding->status != 0;
+}
+
 static int add_children(struct pids *pids, pid_t parent)
 {
-    char path[64];
-    int status = 0;
-    snprintf(path, sizeof(path), "/proc/%d/task", (int)parent);
-    DIR *threads = opendir(path);
-    struct dirent *thread;
-    while (threads != NULL && !status && (thread = readdir(threads)) != NULL) {
-        char name[48];
-        int pid;
-        snprintf(name, sizeof(name), "task/%.20s/children", thread->d_name);
-        FILE *children = thread->d_name[0] != '.' ? open_of(parent, name) : NULL;
-        while (children != NULL && !status && fscanf(children, "%d", &pid) == 1)
-            status = add(pids, pid);
-        if (children != NULL)
-            fclose(children);
-    }
-    if (threads != NULL)
-        closedir(threads);
-    return status;
+    struct adding adding = {.pids = pids};
+    gw_each_child(parent, add_child, &adding);
+    return adding.status;
 }
 
 static int64_t cpu_ns(void)

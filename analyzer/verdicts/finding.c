@@ -249,12 +249,16 @@ static int store_evidence(const struct gw_finding *finding, const struct gw_judg
 {
     const struct gw_model *model = judge->model;
     for (uint32_t i = 0; i < finding->evidence_count; i++) {
+        const uint64_t t_ns = finding->evidence_t_ns[i];
         char *call = gw_describe_call(judge, finding->calls[i]), *what = NULL;
+        char *compiler =
+            gw_compiler_words(judge, model->calls[finding->calls[i]].thread, t_ns, t_ns + finding->evidence_ns[i]);
         bool pause = !(finding->edits[finding->calls[i]] & (GW_EDIT_DROP | GW_EDIT_QUICK | GW_EDIT_PINNED)) &&
                      finding->edits[finding->calls[i]] & (GW_EDIT_NO_THINK | GW_EDIT_NO_BLOCK);
-        if (!call || asprintf(&what, "%s%s", pause ? "outside CUDA before " : "", call) < 0)
+        if (!call || !compiler || asprintf(&what, "%s%s%s", pause ? "outside CUDA before " : "", call, compiler) < 0)
             what = NULL;
         free(call);
+        free(compiler);
         if (!what)
             return -ENOMEM;
         verdict->evidence[verdict->evidence_count++] =

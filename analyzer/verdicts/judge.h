@@ -149,6 +149,10 @@ int gw_verdict_unknown(struct gw_verdict *verdict, const char *why, ...) __attri
 int gw_verdict_confirm(struct gw_verdict *verdict, const struct gw_judge *judge, double saving_ns, const char *why, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* ", while ptxas (process 7) ran for 48.1 ms of it", of the compiler that the process executed for longest in [begin,
+ * end), or "". The caller frees; NULL: no memory. */
+char *gw_compiler_words(const struct gw_judge *judge, uint32_t thread, uint64_t begin_ns, uint64_t end_ns);
+
 /* One line on a call for a person: its name, bytes or kernel. The caller frees; NULL: no memory. */
 char *gw_describe_call(const struct gw_judge *judge, uint32_t call);
 

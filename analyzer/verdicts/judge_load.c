@@ -3,8 +3,11 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "analyzer/model/compiles.h"
 #include "analyzer/verdicts/judge.h"
 
 /* A pause this long right before a load is taken as the compiler's work. */
@@ -15,6 +18,8 @@
 #define LAZY_FACTOR 5u
 #define LAZY_LEAST_NS 10000u
 #define TRIAL_KERNELS 3u
+/* A kernel that runs in more than this part of the steps is not tried out, it is used. */
+#define TRIAL_FEWER 4u
 #define WARMUP_SHARE 0.05
 #define WARMUP_LEAST_NS 1e9
 
@@ -52,8 +57,143 @@ static uint64_t take_compiling(struct gw_judge *judge, struct gw_fact *load, str
     return pauses;
 }
 
+/* ---- compilers in processes of their own ---- */
+
+/* Compilers that ran in one pause of a thread, up to the call `fact`. */
+struct compiling {
+    struct gw_fact *fact;
+    uint64_t pause_begin_ns, pause_ns;
+    uint64_t covered_ns, covered_until_ns; /* of the pause, by the union of them */
+};
+
+/* The longest pause of the thread that the compiler ran in; fact NULL: none. Facts stand by thread, then begin. */
+static struct compiling find_pause(struct gw_judge *judge, const struct gw_compile *compile)
+{
+    struct compiling found = {0};
+    size_t low = 0, high = judge->facts_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const struct gw_fact *at = &judge->facts[middle];
+        if (gw_fact_thread(judge, at) < compile->thread ||
+            (gw_fact_thread(judge, at) == compile->thread && judge->model->calls[at->call].begin_ns <= compile->begin_ns))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < judge->facts_count && gw_fact_thread(judge, &judge->facts[low]) == compile->thread; low++) {
+        struct gw_fact *fact = &judge->facts[low];
+        uint64_t blocked, pause_ns = gw_fact_pause_ns(judge, fact, &blocked);
+        const uint64_t end_ns = judge->model->calls[fact->call].begin_ns;
+        if (end_ns - pause_ns >= compile->end_ns)
+            break;
+        if (pause_ns > found.pause_ns)
+            found = (struct compiling){fact, end_ns - pause_ns, pause_ns, 0, 0};
+        if (end_ns >= compile->end_ns)
+            break;
+    }
+    return found;
+}
+
+/* Takes a pause, at least half of which compilers ran in, as theirs. Returns its length, 0 for one that is not, or that
+ * the load after it has been given already. */
+static uint64_t take_pause(struct gw_judge *judge, const struct compiling *compiling, struct gw_finding *finding)
+{
+    struct gw_fact *fact = compiling->fact;
+    const struct gw_fact *before = fact ? gw_fact_before(judge, fact) : NULL;
+    if (!fact || fact->compiling || compiling->pause_ns < COMPILE_PAUSE_NS || !before || before->step == GW_NONE ||
+        compiling->covered_ns < compiling->pause_ns / 2)
+        return 0;
+    fact->compiling = true;
+    gw_finding_edit(finding, judge, fact, GW_EDIT_NO_THINK | GW_EDIT_NO_BLOCK);
+    gw_finding_evidence(finding, compiling->pause_begin_ns, compiling->pause_ns, fact->call);
+    finding->count++;
+    return compiling->pause_ns;
+}
+
+/* What compilers in processes of their own are to the analysed steps. */
+struct compilers {
+    uint64_t count, ns; /* all that were executed in them, and how long they ran */
+    uint64_t pauses, pauses_ns;
+    uint32_t first_step; /* GW_NONE: none */
+    const char *name;    /* of the longest one */
+};
+
+/* Returns 0 or -ENOMEM. */
+static int take_compilers(struct gw_judge *judge, struct gw_finding *finding, struct compilers *ret_compilers)
+{
+    struct compilers all = {.first_step = GW_NONE};
+    struct compiling current = {0};
+    struct gw_compile *list = NULL;
+    size_t count = 0;
+    uint64_t longest_ns = 0;
+    int ret = gw_compiles_list(judge->model, &list, &count);
+    if (ret < 0)
+        return ret;
+    for (size_t i = 0; i <= count; i++) {
+        const struct gw_compile *compile = i < count ? &list[i] : NULL;
+        if (compile && (compile->kind != GW_COMPILE_CHILD || compile->phase != GW_PHASE_STEADY))
+            continue;
+        struct compiling next =
+            compile && compile->thread != GW_NONE ? find_pause(judge, compile) : (struct compiling){0};
+        if (next.fact != current.fact || !compile) {
+            const uint64_t pause_ns = take_pause(judge, &current, finding);
+            all.pauses += pause_ns > 0;
+            all.pauses_ns += pause_ns;
+            current = next;
+        }
+        if (!compile)
+            break;
+        const uint64_t length_ns = compile->end_ns - compile->begin_ns,
+                       pause_end_ns = next.pause_begin_ns + next.pause_ns;
+        uint64_t from_ns = compile->begin_ns > next.pause_begin_ns ? compile->begin_ns : next.pause_begin_ns;
+        from_ns = from_ns > current.covered_until_ns ? from_ns : current.covered_until_ns;
+        const uint64_t until_ns = compile->end_ns < pause_end_ns ? compile->end_ns : pause_end_ns;
+        if (next.fact && until_ns > from_ns) {
+            current.covered_ns += until_ns - from_ns;
+            current.covered_until_ns = until_ns;
+        }
+        all.count++;
+        all.ns += length_ns;
+        all.first_step = all.first_step == GW_NONE ? compile->step : all.first_step;
+        if (length_ns >= longest_ns) {
+            longest_ns = length_ns;
+            all.name = gw_compile_name(judge->model, compile);
+        }
+    }
+    free(list);
+    *ret_compilers = all;
+    return 0;
+}
+
+char *gw_compiler_words(const struct gw_judge *judge, uint32_t thread, uint64_t begin_ns, uint64_t end_ns)
+{
+    const struct gw_model *model = judge->model;
+    const struct gw_compiler *longest = NULL;
+    uint64_t longest_ns = 0;
+    char *words = NULL;
+    for (size_t i = 0; i < model->compilers_count && model->compilers[i].begin_ns < end_ns; i++) {
+        const struct gw_compiler *compiler = &model->compilers[i];
+        const uint64_t from_ns = compiler->begin_ns > begin_ns ? compiler->begin_ns : begin_ns;
+        const uint64_t until_ns = compiler->end_ns < end_ns ? compiler->end_ns : end_ns;
+        if (compiler->process == model->threads[thread].process && until_ns > from_ns &&
+            until_ns - from_ns > longest_ns) {
+            longest = compiler;
+            longest_ns = until_ns - from_ns;
+        }
+    }
+    if (!longest)
+        return strdup("");
+    return asprintf(&words, ", while %s (process %u) ran for %.3f ms of it", longest->name, (unsigned)longest->pid,
+                    (double)longest_ns / 1e6) < 0
+               ? NULL
+               : words;
+}
+
 int gw_judge_recompile(struct gw_judge *judge, struct gw_verdict *verdict)
 {
+    struct compilers compilers;
+    char loads[120] = "", children[160] = "";
+    uint64_t load_count;
     struct gw_finding finding;
     double load_ns = 0;
     uint32_t first = GW_NONE;
@@ -75,17 +215,59 @@ int gw_judge_recompile(struct gw_judge *judge, struct gw_verdict *verdict)
         else
             gw_finding_mark(&finding, judge, fact, GW_EDIT_DROP);
     }
-    if (!finding.count)
-        ret = gw_finding_conclude(&finding, judge, verdict, "nothing is loaded or compiled after warm-up");
+    load_count = finding.count;
+    if ((ret = take_compilers(judge, &finding, &compilers)) < 0)
+        goto end;
+    if (load_count)
+        snprintf(loads, sizeof loads,
+                 "%llu loads after warm-up, the first in step %u, take %.3f ms each with the host time before them",
+                 (unsigned long long)load_count, judge->model->steps[first].number, load_ns / (double)load_count / 1e6);
+    if (compilers.count)
+        snprintf(
+            children, sizeof children,
+            "%s%llu compilers (%s) are executed after warm-up, the first in step %u; they run for %.3f ms in all, and "
+            "hold the dispatching thread %llu more times",
+            load_count ? "; " : "", (unsigned long long)compilers.count, compilers.name,
+            judge->model->steps[compilers.first_step].number, (double)compilers.ns / 1e6,
+            (unsigned long long)compilers.pauses);
+    if (load_count || compilers.count)
+        ret = gw_finding_conclude(&finding, judge, verdict, "%s%s", loads, children);
     else
-        ret =
-            gw_finding_conclude(&finding, judge, verdict,
-                                "%llu loads after warm-up, the first in step %u, take %.3f ms each with the host time "
-                                "before them",
-                                (unsigned long long)finding.count, judge->model->steps[first].number,
-                                load_ns / (double)finding.count / 1e6);
+        ret = gw_finding_conclude(&finding, judge, verdict, "nothing is loaded or compiled after warm-up");
+end:
     gw_finding_release(&finding);
     return ret;
+}
+
+/* For how long compilers that were executed before `steady_ns` held the thread that waited for them, where no load
+ * follows that is given the pause already. Returns 0 or -ENOMEM. */
+static int held_before(struct gw_judge *judge, uint64_t steady_ns, double *ret_ns)
+{
+    struct gw_compile *list = NULL;
+    size_t count = 0;
+    uint64_t until_ns = 0, held_ns = 0;
+    int ret = gw_compiles_list(judge->model, &list, &count);
+    if (ret < 0)
+        return ret;
+    for (size_t i = 0; i < count && list[i].begin_ns < steady_ns; i++) {
+        const struct gw_compile *compile = &list[i];
+        if (compile->kind != GW_COMPILE_CHILD || compile->thread == GW_NONE)
+            continue;
+        const struct compiling pause = find_pause(judge, compile);
+        const uint64_t pause_end_ns = pause.pause_begin_ns + pause.pause_ns;
+        if (!pause.fact || pause.pause_ns < COMPILE_PAUSE_NS || pause.fact->cls == GW_CALL_COMPILE)
+            continue;
+        uint64_t from_ns = compile->begin_ns > until_ns ? compile->begin_ns : until_ns;
+        from_ns = from_ns > pause.pause_begin_ns ? from_ns : pause.pause_begin_ns;
+        const uint64_t to_ns = compile->end_ns < pause_end_ns ? compile->end_ns : pause_end_ns;
+        if (to_ns > from_ns) {
+            held_ns += to_ns - from_ns;
+            until_ns = to_ns;
+        }
+    }
+    free(list);
+    *ret_ns = (double)held_ns;
+    return 0;
 }
 
 int gw_judge_compile_warmup(struct gw_judge *judge, struct gw_verdict *verdict)
@@ -99,6 +281,9 @@ int gw_judge_compile_warmup(struct gw_judge *judge, struct gw_verdict *verdict)
         steady = model->steps[s].begin_ns < steady ? model->steps[s].begin_ns : steady;
         end = model->steps[s].end_ns > end ? model->steps[s].end_ns : end;
     }
+    int ret = held_before(judge, steady, &compile_ns);
+    if (ret < 0)
+        return ret;
     for (size_t i = 0; i < judge->facts_count; i++) {
         const struct gw_fact *fact = &judge->facts[i];
         const struct gw_call *call = &model->calls[fact->call];
@@ -184,15 +369,96 @@ int gw_judge_graph_recapture(struct gw_judge *judge, struct gw_verdict *verdict)
     return ret;
 }
 
+/* What stands beside a trial: memory for it, a wait for it … */
+static bool is_wait(const struct gw_fact *fact)
+{
+    return fact->cls == GW_CALL_ALLOC || fact->cls == GW_CALL_SYNC;
+}
+
+/* … or a time stamp. */
+static bool is_stamp(const struct gw_judge *judge, const struct gw_fact *fact)
+{
+    const struct gw_order *order = gw_fact_order(judge, fact);
+    return order && order->what == GW_ORDER_EVENT_RECORD;
+}
+
 /* What belongs to a trial besides its kernel: workspaces, waits and time stamps right before and after it. */
 static void drop_round_trial(struct gw_judge *judge, struct gw_finding *finding, const struct gw_fact *trial)
 {
     for (int direction = 0; direction < 2; direction++) {
         const struct gw_fact *fact = trial;
         while ((fact = direction ? gw_fact_after(judge, fact) : gw_fact_before(judge, fact)) &&
-               fact->step == trial->step && (fact->cls == GW_CALL_ALLOC || fact->cls == GW_CALL_SYNC))
+               fact->step == trial->step && (is_wait(fact) || is_stamp(judge, fact)))
             gw_finding_edit(finding, judge, fact, GW_EDIT_DROP);
     }
+}
+
+/* A kernel that is tried out runs by itself: on both sides stands an allocation, a wait or a time stamp, and on one of
+ * them, time stamps apart, no mere time stamp. */
+static bool is_framed(struct gw_judge *judge, const struct gw_fact *fact)
+{
+    bool waits = false;
+    for (int direction = 0; direction < 2; direction++) {
+        const struct gw_fact *beside = fact;
+        do
+            beside = direction ? gw_fact_after(judge, beside) : gw_fact_before(judge, beside);
+        while (beside && beside->step == fact->step && is_stamp(judge, beside));
+        const bool wait = beside && beside->step == fact->step && is_wait(beside);
+        const struct gw_fact *next = direction ? gw_fact_after(judge, fact) : gw_fact_before(judge, fact);
+        if (!next || next->step != fact->step || (!wait && !is_stamp(judge, next)))
+            return false;
+        waits |= wait;
+    }
+    return waits;
+}
+
+/* What is known of a kernel's name. */
+struct tried {
+    uint32_t steps, last_step; /* analysed ones that it runs in; last_step: 1 + the last of them */
+    bool outside;              /* it runs outside them as well */
+    bool framed;               /* it ran in few steps, and framed */
+};
+
+static uint32_t kernel_of(const struct gw_judge *judge, const struct gw_fact *fact)
+{
+    const struct gw_op *op = fact->cls == GW_CALL_LAUNCH ? gw_fact_op(judge, fact) : NULL;
+    return op && op->kind == GW_OP_KERNEL ? op->name : GW_NONE;
+}
+
+static bool in_one_step(const struct tried *name)
+{
+    return name->steps == 1 && !name->outside;
+}
+
+/* Counts by name the steps it runs in, and by step the names that run in no other. Returns how many names ran in few
+ * steps and framed. */
+static uint32_t find_tried(struct gw_judge *judge, struct tried *names, uint32_t *alone)
+{
+    uint32_t framed = 0;
+    for (size_t i = 0; i < judge->facts_count; i++) {
+        const struct gw_fact *fact = &judge->facts[i];
+        const uint32_t kernel = kernel_of(judge, fact);
+        if (kernel == GW_NONE)
+            continue;
+        if (fact->step == GW_NONE) {
+            names[kernel].outside = true;
+        } else if (names[kernel].last_step != fact->step + 1) {
+            names[kernel].steps++;
+            names[kernel].last_step = fact->step + 1;
+        }
+    }
+    for (size_t i = 0; i < judge->facts_count; i++) {
+        const struct gw_fact *fact = &judge->facts[i];
+        const uint32_t kernel = fact->step == GW_NONE ? GW_NONE : kernel_of(judge, fact);
+        if (kernel == GW_NONE)
+            continue;
+        alone[fact->step] += in_one_step(&names[kernel]);
+        if (!names[kernel].framed && names[kernel].steps * TRIAL_FEWER <= judge->steps && is_framed(judge, fact)) {
+            names[kernel].framed = true;
+            framed++;
+        }
+    }
+    return framed;
 }
 
 int gw_judge_autotune(struct gw_judge *judge, struct gw_verdict *verdict)
@@ -201,36 +467,37 @@ int gw_judge_autotune(struct gw_judge *judge, struct gw_verdict *verdict)
     struct gw_finding finding;
     if (!judge->gpu_timed)
         return gw_verdict_unknown(verdict, "needs GPU timing (record --gpu-timing=events)");
-    uint32_t *only_step = calloc(model->names_count + 1, sizeof *only_step);
-    uint32_t *trials = calloc(model->steps_count + 1, sizeof *trials);
-    int ret = only_step && trials ? gw_finding_init(&finding, judge) : -ENOMEM;
+    struct tried *names = calloc(model->names_count + 1, sizeof *names);
+    uint32_t *alone = calloc(model->steps_count + 1, sizeof *alone);
+    int ret = names && alone ? gw_finding_init(&finding, judge) : -ENOMEM;
     if (ret < 0)
         goto end;
-    /* 0: name not launched yet; step + 2: in that step alone; 1: in several, or outside the analysed steps. */
-    for (int pass = 0; pass < 3; pass++) {
-        for (size_t i = 0; i < judge->facts_count; i++) {
-            const struct gw_fact *fact = &judge->facts[i];
-            const struct gw_op *op = fact->cls == GW_CALL_LAUNCH ? gw_fact_op(judge, fact) : NULL;
-            if (!op || op->kind != GW_OP_KERNEL || op->name == GW_NONE)
-                continue;
-            uint32_t *known = &only_step[op->name], mine = fact->step == GW_NONE ? 1 : fact->step + 2;
-            if (pass == 0)
-                *known = *known == 0 || *known == mine ? mine : 1;
-            else if (*known == mine && mine >= 2 && pass == 1)
-                trials[fact->step]++;
-            else if (*known == mine && mine >= 2 && trials[fact->step] >= TRIAL_KERNELS) {
-                gw_finding_mark(&finding, judge, fact, GW_EDIT_DROP | GW_EDIT_NO_OP);
-                drop_round_trial(judge, &finding, fact);
-            }
-        }
+    const bool framed = find_tried(judge, names, alone) >= TRIAL_KERNELS;
+    uint32_t by_frame = 0;
+    for (size_t i = 0; i < judge->facts_count; i++) {
+        const struct gw_fact *fact = &judge->facts[i];
+        const uint32_t kernel = fact->step == GW_NONE ? GW_NONE : kernel_of(judge, fact);
+        if (kernel == GW_NONE)
+            continue;
+        const bool together = in_one_step(&names[kernel]) && alone[fact->step] >= TRIAL_KERNELS;
+        if (!together && !(framed && names[kernel].framed && is_framed(judge, fact)))
+            continue;
+        by_frame += !together;
+        gw_finding_mark(&finding, judge, fact, GW_EDIT_DROP | GW_EDIT_NO_OP);
+        drop_round_trial(judge, &finding, fact);
     }
-    ret =
-        gw_finding_conclude(&finding, judge, verdict, "%llu kernels run in one step only, at least %u of them together",
-                            (unsigned long long)finding.count, TRIAL_KERNELS);
+    ret = by_frame
+              ? gw_finding_conclude(&finding, judge, verdict,
+                                    "%llu launches try kernels out that run in few steps: %u of them alone between "
+                                    "allocations, waits and time stamps, the rest at least %u together",
+                                    (unsigned long long)finding.count, by_frame, TRIAL_KERNELS)
+              : gw_finding_conclude(&finding, judge, verdict,
+                                    "%llu kernels run in one step only, at least %u of them together",
+                                    (unsigned long long)finding.count, TRIAL_KERNELS);
     gw_finding_release(&finding);
 end:
-    free(only_step);
-    free(trials);
+    free(names);
+    free(alone);
     return ret;
 }
 

@@ -76,6 +76,18 @@ enum gw_memory_kind {
     GW_MEMORY_FREE = 16,   /* added to the above for a release */
 };
 
+/* module.bytes: the image's size | enum gw_image_kind << 56 */
+#define GW_IMAGE(bytes, kind) (((uint64_t)(bytes)&GW_IMAGE_BYTES_MASK) | (uint64_t)(kind) << 56)
+#define GW_IMAGE_BYTES_MASK ((UINT64_C(1) << 56) - 1)
+#define GW_IMAGE_KIND(word) ((uint8_t)((word) >> 56))
+
+enum gw_image_kind {
+    GW_IMAGE_UNKNOWN = 0,
+    GW_IMAGE_CUBIN = 1,      /* code of one kind of device */
+    GW_IMAGE_FAT_BINARY = 2, /* may hold PTX as well */
+    GW_IMAGE_PTX = 3         /* the driver compiles it */
+};
+
 enum gw_order_kind {
     GW_ORDER_STREAM_CREATE = 0,
     GW_ORDER_STREAM_DESTROY = 1,

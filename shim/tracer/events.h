@@ -68,7 +68,7 @@ LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, order,
                            LTTNG_UST_TP_ARGS(const uint64_t *, begin_call_site_result_stream_event_what_value),
                            LTTNG_UST_TP_FIELDS(GW_WORDS_FIELD(begin_call_site_result_stream_event_what_value, 8)))
 
-/* Module or library load, link, unload. bytes and hash of the image where it is known (0 otherwise). */
+/* Module or library load, link, unload. bytes: GW_IMAGE, hash of the image where it is known (0 otherwise). */
 LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, module,
                            LTTNG_UST_TP_ARGS(const uint64_t *, begin_call_site_result, uint64_t, handle, uint64_t,
                                              bytes, uint64_t, hash),

@@ -110,7 +110,8 @@ static void write_module(const struct writing *w)
         bytes = form->c >= 0 ? w->words[form->c] : gw_image_bytes(image, &start);
         hash = gw_hash_bytes(start, bytes);
     }
-    lttng_ust_tracepoint(gpuwitness, module, w->head, gw_form_value(form, w->words, 0, w->result == 0), bytes, hash);
+    lttng_ust_tracepoint(gpuwitness, module, w->head, gw_form_value(form, w->words, 0, w->result == 0),
+                         GW_IMAGE(bytes, bytes ? gw_image_kind(start, bytes) : GW_IMAGE_UNKNOWN), hash);
 }
 
 static void write_graph(const struct writing *w)

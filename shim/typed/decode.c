@@ -156,9 +156,31 @@ void gw_decode_copy(const struct gw_form *form, const uint64_t *words, struct gw
     *ret_copy = copy;
 }
 
+static const uint32_t fat_magic = 0xba55ed50;
+
+// PTX is text, which begins with a comment or a directive.
+static bool begins_text(const unsigned char *bytes)
+{
+    return bytes[0] == '/' || bytes[0] == '.' || bytes[0] == '\n';
+}
+
+unsigned gw_image_kind(const void *start, uint64_t bytes)
+{
+    uint32_t magic = 0;
+
+    if (bytes < sizeof(magic))
+        return GW_IMAGE_UNKNOWN;
+    memcpy(&magic, start, sizeof(magic));
+    if (magic == fat_magic)
+        return GW_IMAGE_FAT_BINARY;
+    if (memcmp(start, "\177ELF", 4) == 0)
+        return GW_IMAGE_CUBIN;
+    return begins_text(start) ? GW_IMAGE_PTX : GW_IMAGE_UNKNOWN;
+}
+
 uint64_t gw_image_bytes(const void *image, const void **ret_start)
 {
-    const uint32_t wrapper_magic = 0x466243b1, fat_magic = 0xba55ed50;
+    const uint32_t wrapper_magic = 0x466243b1;
     const unsigned char *bytes = image;
     uint32_t magic;
     uint64_t size;
@@ -187,8 +209,7 @@ uint64_t gw_image_bytes(const void *image, const void **ret_start)
         memcpy(&count, bytes + 60, sizeof(count));
         return sections + (uint64_t)entry * count;
     }
-    // PTX is text; anything else is left alone.
-    if (bytes[0] == '/' || bytes[0] == '.' || bytes[0] == '\n')
+    if (begins_text(bytes)) // anything else is left alone
         return strlen((const char *)bytes);
     return 0;
 }

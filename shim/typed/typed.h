@@ -72,6 +72,9 @@ struct gw_copy {
 };
 void gw_decode_copy(const struct gw_form *form, const uint64_t *words, struct gw_copy *ret_copy);
 
+// enum gw_image_kind of an image that begins with these bytes.
+unsigned gw_image_kind(const void *start, uint64_t bytes);
+
 // Size in bytes of a module image (ELF, fat binary, or text), 0 when it cannot be told; *ret_start is where it begins.
 uint64_t gw_image_bytes(const void *image, const void **ret_start);
 

@@ -14,8 +14,10 @@
 
 int gw_assembly_init(struct gw_assembly *assembly, enum gw_correlation_scope scope)
 {
-    *assembly = (struct gw_assembly){
-        .scope = scope, .rank = -1, .unseen = GW_UNSEEN_CPU_TIME | GW_UNSEEN_ORDERS | GW_UNSEEN_NCCL | GW_UNSEEN_BYTES};
+    *assembly = (struct gw_assembly){.scope = scope,
+                                     .rank = -1,
+                                     .unseen = GW_UNSEEN_CPU_TIME | GW_UNSEEN_ORDERS | GW_UNSEEN_NCCL |
+                                               GW_UNSEEN_BYTES | GW_UNSEEN_COMPILERS};
     assembly->builder.model = calloc(1, sizeof(*assembly->builder.model));
     return assembly->builder.model ? 0 : -ENOMEM;
 }

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""check_compiles.py BUILD: compilers that a program executes, by posix_spawn, fork and exec, system and popen, against
+what the program itself says of them; loads of modules against the calls of the trace; and the forms that tell them."""
+import csv
+import json
+import os
+import pathlib
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+BUILD = pathlib.Path(sys.argv[1])
+
+
+def tool(*words, **options):
+    return subprocess.run([BUILD / "bin/gpuwitness", *words], check=True, capture_output=True, text=True, **options).stdout
+
+
+def rows(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def check_children(work):
+    run, told = work / "run", work / "told"
+    program = BUILD / "scenarios/executed_compiler"
+    tool("record", "-q", "--gpu-timing=cupti", "--simgpu", "-o", run, "--", program,
+         env=dict(os.environ, EXECUTED_COMPILER=str(told)))
+    executed = [tuple(map(int, line.split())) for line in told.read_text(encoding="utf-8").splitlines()]
+    report = json.loads(tool("report", "--json", run))
+    compilation = report["compilation"]
+    assert compilation["compilers_watched"]
+    children = [item for item in compilation["list"] if item["kind"] == "child"]
+    assert [child["name"] for child in children] == ["ptxas"] * len(executed), children
+    assert len({child["pid"] for child in children}) == len(children)
+    hashes, late_ns = [], 0
+    for (step, begin_ns, end_ns), child in zip(executed, children):
+        # Where a shell stands between, the compiler begins later. Its end is seen when the recorder wakes up.
+        assert begin_ns <= child["t_ns"] < end_ns and child["dur_ns"] > 0, (begin_ns, end_ns, child)
+        late_ns = max(late_ns, child["t_ns"] + child["dur_ns"] - end_ns)
+        assert child["bytes"] and child["hash"] and child["process"] == 0 and child["thread"], child
+        assert 0 < child["held_ms"] * 1e6 <= child["dur_ns"], child
+        assert child["new"] == (child["hash"] not in hashes), child
+        hashes.append(child["hash"])
+    assert len(set(hashes)) == (len(hashes) + 1) // 2, hashes
+    print(f"{len(children)} compilers; the latest end seen {late_ns / 1e6:.3f} ms after the program saw it")
+    steps = rows_of_steps(work, run)
+    for child in children:
+        inside = [step for step, begin_ns, end_ns in steps if begin_ns <= child["t_ns"] < end_ns]
+        assert child["step"] == (inside[0] if inside else None), (child, inside)
+    ptxas = next(kind for kind in compilation["kinds"] if kind["name"] == "ptxas")
+    assert sum(ptxas[phase]["count"] for phase in ("cold", "steady", "elsewhere")) == len(executed), ptxas
+    assert ptxas["steady"]["count"] == sum(child["phase"] == "steady" for child in children) > 0
+    verdict = next(verdict for verdict in report["verdicts"] if verdict["id"] == "recompile")
+    assert verdict["verdict"] == "confirmed" and "ptxas" in verdict["why"], verdict
+    assert any("while ptxas" in piece["what"] for piece in verdict["evidence"]), verdict
+    check_forms(work, run, children)
+    # A bundle carries them, without the names of files.
+    tool("bundle", "-o", work / "bundle.tar.zst", run)
+    bundled = json.loads(tool("report", "--json", work / "bundle.tar.zst"))["compilation"]
+    assert [item["hash"] for item in bundled["list"] if item["kind"] == "child"] == hashes, bundled["list"]
+
+
+def rows_of_steps(work, run):
+    tool("export", "-o", work / "csv", run)
+    return [(int(step["step"]), int(step["begin_ns"]), int(step["end_ns"])) for step in rows(work / "csv/steps.csv")]
+
+
+def check_forms(work, run, children):
+    text = tool("report", "-v", run)
+    assert "Compilation and loading" in text and text.count(": ptxas (process ") >= 3, text
+    assert "| ptxas |" in tool("report", "--md", run)
+    listed = [row for row in rows(work / "csv/compiles.csv") if row["kind"] == "child"]
+    wanted = [(child["pid"], child["name"], child["t_ns"], child["hash"]) for child in children]
+    assert [(int(row["pid"]), row["name"], int(row["begin_ns"]), row["hash"]) for row in listed] == wanted, listed
+    for form in ("jsonl", "sqlite", "chrome", "perfetto"):
+        tool("export", "--format", form, "-o", work / form, run)
+    lines = map(json.loads, (work / "jsonl").read_text(encoding="utf-8").splitlines())
+    lines = [line for line in lines if line["type"] == "compile" and line["kind"] == "child"]
+    assert [(line["pid"], line["name"], line["begin_ns"], line["hash"]) for line in lines] == wanted, lines
+    query = "SELECT pid, name, start, hash FROM GPUWITNESS_COMPILES WHERE kind = 'child' ORDER BY start"
+    with sqlite3.connect(work / "sqlite") as database:
+        assert database.execute(query).fetchall() == wanted
+    events = json.loads((work / "chrome").read_text(encoding="utf-8"))["traceEvents"]
+    assert [(event["tid"], event["name"]) for event in events if event.get("cat") == "compiler"] == [line[:2] for line in wanted]
+    perfetto = (work / "perfetto").read_bytes()
+    assert all(f"ptxas, process {child['pid']}".encode() in perfetto for child in children)
+
+
+def check_unharmed(work):
+    """The compiler's output, error and status are what they are without a recording."""
+    program = ["sh", "-c", "nvcc --version; ptxas --version; ptxas /nonexistent.ptx; echo $?; gcc --version"]
+    home = [line for line in (BUILD / "CMakeCache.txt").read_text(encoding="utf-8").splitlines()
+            if line.startswith("GW_NVCC:")][0].split("=", 1)[1]
+    environment = dict(os.environ, PATH=f"{pathlib.Path(home).parent}:{os.environ['PATH']}")
+    bare = subprocess.run(program, env=environment, capture_output=True, text=True, check=False)
+    recorded = subprocess.run([BUILD / "bin/gpuwitness", "record", "-q", "--simgpu", "-o", work / "tools", "--", *program],
+                              env=environment, capture_output=True, text=True, check=False)
+    assert (bare.stdout, bare.stderr, bare.returncode) == (recorded.stdout, recorded.stderr, recorded.returncode), \
+        (bare, recorded)
+    listed = json.loads((work / "tools/run.json").read_text(encoding="utf-8"))["compilers"]["list"]
+    names = [item["name"] for item in listed]
+    assert names.count("ptxas") == 2 and names.count("nvcc") == 1 and names.count("gcc") == 1, names
+    assert all(item["end_ns"] >= item["begin_ns"] for item in listed), listed
+
+
+def check_loads(work):
+    run = work / "loads"
+    tool("record", "-q", "--simgpu", "-o", run, "--", BUILD / "scenarios/shape_every_step")
+    tool("export", "-o", work / "loads.csv", run)
+    calls = [call for call in rows(work / "loads.csv/calls.csv") if call["name"] == "cudaLibraryLoadData"]
+    kinds = json.loads(tool("report", "--json", run))["compilation"]["kinds"]
+    loads = [kind for kind in kinds if kind["kind"] in ("load", "jit")]
+    told = sum(kind[phase]["count"] for kind in loads for phase in ("cold", "steady", "elsewhere"))
+    assert calls and told >= len(calls), (len(calls), loads)
+    steady = sum(kind["steady"]["count"] for kind in loads)
+    fresh = sum(kind["steady"]["new"] for kind in loads)
+    assert steady == fresh > 10, loads  # each step loads another kernel
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory(prefix="gw-compiles-") as temporary:
+        check_children(pathlib.Path(temporary))
+        check_unharmed(pathlib.Path(temporary))
+        check_loads(pathlib.Path(temporary))
