@@ -85,7 +85,8 @@ static void take_module(const struct arguments *from, void *detail)
 {
     const uint64_t *words = from->record->words;
     *(struct gw_module *)detail = (struct gw_module){.handle = words[GW_ARG_module_handle],
-                                                     .size_bytes = words[GW_ARG_module_bytes],
+                                                     .size_bytes = words[GW_ARG_module_bytes] & GW_IMAGE_BYTES_MASK,
+                                                     .image = GW_IMAGE_KIND(words[GW_ARG_module_bytes]),
                                                      .hash = words[GW_ARG_module_hash]};
 }
 
