@@ -49,8 +49,11 @@ static uint64_t rare_pause_ns(const struct gw_judge *judge)
     uint64_t *longest = calloc(model->steps_count + 1, sizeof *longest), rare_ns = 0;
     for (size_t i = 0; longest && i < judge->facts_count; i++) {
         const struct gw_fact *fact = &judge->facts[i], *before = gw_fact_before(judge, fact);
+        if (!before || before->step == GW_NONE ||
+            model->calls[fact->call].begin_ns <= model->calls[before->call].end_ns + longest[before->step])
+            continue; /* most pauses: how much of them was off the CPU takes longer to find out */
         uint64_t blocked = 0, pause = gw_fact_pause_ns(judge, fact, &blocked);
-        if (before && before->step != GW_NONE && pause - blocked > longest[before->step])
+        if (pause - blocked > longest[before->step])
             longest[before->step] = pause - blocked;
     }
     for (size_t s = 0; longest && s < model->steps_count; s++) {

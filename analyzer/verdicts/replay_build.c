@@ -143,6 +143,7 @@ static int add_op(struct builder *b, struct gw_replay_node *node, uint32_t index
 struct details {
     const struct gw_copy *copy;
     const struct gw_order *wait; /* synchronisation */
+    bool releases;               /* memory, which CUDA does when the device has nothing more to do */
     uint32_t wait_event;
 };
 
@@ -205,6 +206,12 @@ static uint32_t place_in_thread(const struct gw_model *model, const struct gw_th
     return low;
 }
 
+static bool waits_to_release(const struct gw_memory *memory)
+{
+    const uint32_t kind = memory->kind & ~(uint32_t)GW_MEMORY_FREE;
+    return memory->kind >= GW_MEMORY_FREE && memory->ptr && kind != GW_MEMORY_ASYNC && kind < GW_MEMORY_POOL;
+}
+
 /* The typed arguments of a call and of those nested in it: calls that begin before it ends, on its thread. */
 static int collect_details(struct builder *b, struct gw_replay_node *node, struct details *found)
 {
@@ -223,6 +230,8 @@ static int collect_details(struct builder *b, struct gw_replay_node *node, struc
             found->copy = &model->copies[call->detail];
         else if (call->detail_kind == GW_DETAIL_ORDER)
             ret = add_order(b, node, &model->orders[call->detail], found);
+        else if (call->detail_kind == GW_DETAIL_MEMORY)
+            found->releases = waits_to_release(&model->memories[call->detail]);
     }
     return ret;
 }
@@ -259,7 +268,9 @@ static void find_wait(const struct builder *b, struct gw_replay_node *node, cons
     } else if (node->op_count && (cls == GW_CALL_COPY ? pageable : cls == GW_CALL_LAUNCH && b->launches_wait)) {
         node->wait = GW_WAIT_FOR_OPS;
         until = ops_end(b, node);
-    } else if ((cls == GW_CALL_ALLOC || cls == GW_CALL_COMPILE) && busy > call->begin_ns + GW_WAIT_LEAST_NS) {
+    } else if ((cls == GW_CALL_ALLOC || cls == GW_CALL_COMPILE) &&
+               (found->releases || busy > call->begin_ns + GW_WAIT_LEAST_NS)) {
+        /* A release waits, though it may have had nothing to wait for: without the wait before it, it would. */
         node->wait = GW_WAIT_FOR_DEVICES;
         until = busy;
     }

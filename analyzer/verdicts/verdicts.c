@@ -191,6 +191,30 @@ static int judge_all(struct gw_judge *judge, struct ranked *ranked)
     return ret;
 }
 
+/* How long a thread sleeps may depend on what wakes it: a step that gets there earlier may only sleep longer. */
+static int say_waits(struct gw_verdict *list, size_t count)
+{
+    static const char *const sleeps[] = {"input-starved", "host-blocked"};
+    for (size_t w = 0; w < sizeof sleeps / sizeof *sleeps; w++) {
+        bool sleeping = false;
+        for (size_t i = 0; i < count; i++)
+            sleeping |= list[i].state == GW_CONFIRMED && strcmp(list[i].id, sleeps[w]) == 0;
+        for (size_t i = 0; i < count && sleeping && list[i].state == GW_CONFIRMED; i++) {
+            char *why = NULL;
+            if (strcmp(list[i].id, sleeps[w]) == 0)
+                continue;
+            if (asprintf(&why, "%s; unless %s is mended too, the thread may only sleep longer instead", list[i].why,
+                         sleeps[w]) < 0)
+                return -ENOMEM;
+            free(list[i].why);
+            list[i].why = why;
+        }
+        if (sleeping)
+            break;
+    }
+    return 0;
+}
+
 int gw_verdicts_create(const struct gw_model *model, const struct gw_budget *budget, struct gw_verdicts **ret_verdicts)
 {
     struct gw_judge judge;
@@ -215,6 +239,8 @@ int gw_verdicts_create(const struct gw_model *model, const struct gw_budget *bud
     owned = 0;
     ret = gw_repairs_compare(&judge.repairs, judge.replay, judge.replay_mean_ns, judge.threshold_ns, verdicts->list,
                              SUSPECT_COUNT, &verdicts->together_ms);
+    if (ret == 0)
+        ret = say_waits(verdicts->list, SUSPECT_COUNT);
     if (judge.mean_ns > 0)
         verdicts->together_percent = 100 * verdicts->together_ms * 1e6 / judge.mean_ns;
 release:

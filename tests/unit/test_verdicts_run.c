@@ -371,6 +371,34 @@ static void savings_of_the_same_time_are_told(void **state)
     }
 }
 
+/* The host reads a number, and then releases memory, which waits for the GPU as well: nothing is saved by not reading.
+ */
+static void a_release_pays_the_wait_again(void **state)
+{
+    (void)state;
+    for (int released = 0; released < 2; released++) {
+        const struct gw_copy read = {.size_bytes = 4, .direction = GW_COPY_D2H, .dst_kind = GW_HOST_PINNED};
+        const struct gw_memory memory = {.ptr = 0x7000, .kind = GW_MEMORY_HOST + GW_MEMORY_FREE};
+        struct outcome outcome = {0};
+        struct gw_script script;
+        gw_script_begin(&script);
+        for (int i = 0; i < WARMUP + STEPS; i++) {
+            gw_script_step(&script, i < WARMUP);
+            gw_script_launch(&script, 1, "_Z7forwardPf", US(1000));
+            gw_script_copy(&script, 1, read, US(2));
+            gw_script_stream_sync(&script, 1);
+            uint32_t call = gw_script_call(&script, released ? "cudaFreeHost" : "cudaGetDevice", US(5));
+            if (released)
+                gw_fixture_memory_detail(script.fixture, call, memory);
+            gw_script_think(&script, US(300));
+            gw_script_end_step(&script, i < WARMUP);
+        }
+        end_run(&script, &outcome);
+        expect(&outcome, "host-sync", released ? GW_RULED_OUT : GW_CONFIRMED, 0.31);
+        release(&outcome);
+    }
+}
+
 /* A replay that is off takes and gives as much to every saving. */
 static void a_doubtful_replay_makes_near_savings_unknown(void **state)
 {
@@ -485,6 +513,7 @@ int main(void)
         cmocka_unit_test(preemption_is_no_hiccup),
         cmocka_unit_test(one_pause_a_step),
         cmocka_unit_test(a_rare_pause_is_a_hiccup),
+        cmocka_unit_test(a_release_pays_the_wait_again),
         cmocka_unit_test(savings_of_the_same_time_are_told),
         cmocka_unit_test(waits_after_launches_are_no_other_waits),
         cmocka_unit_test(only_steps_that_upload_starve),
