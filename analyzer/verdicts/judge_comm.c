@@ -10,6 +10,7 @@
 
 /* Fewer small collectives a step than this are not many. */
 #define TINY_LEAST 8u
+#define PREPARATION_MOST 64u /* nodes back: calls of other threads lie between */
 /* Rate taken for the bytes of small collectives where the run has no large ones. */
 #define TINY_ASSUMED_GBPS 10.0
 /* Part of the steps that may have no reduction, or another one, where one a step is the rule. */
@@ -307,6 +308,25 @@ static size_t find_groups(const struct gw_judge *judge, size_t from, size_t to, 
     return count;
 }
 
+/* Takes out what a collective that is merged into another needed for itself: the events by which its stream waited for
+ * the kernels before it, and the time between. */
+static void drop_preparation(const struct gw_judge *judge, uint32_t op, uint8_t *calls)
+{
+    const struct gw_replay *replay = judge->replay;
+    const uint32_t call = judge->model->ops[op].outer_call;
+    const uint32_t node = replay && call != GW_NONE ? gw_replay_node_of(replay, call) : GW_NONE;
+    if (node == GW_NONE)
+        return;
+    calls[call] |= GW_EDIT_NO_THINK;
+    for (uint32_t i = node; i-- > 0 && node - i <= PREPARATION_MOST;) {
+        if (replay->nodes[i].thread != replay->nodes[node].thread)
+            continue;
+        if (gw_call_class(judge->model->calls[replay->nodes[i].call].function) != GW_CALL_ORDER)
+            return;
+        calls[replay->nodes[i].call] |= GW_EDIT_DROP | GW_EDIT_NO_THINK;
+    }
+}
+
 int gw_judge_comm_tiny(struct gw_judge *judge, struct gw_verdict *verdict)
 {
     const struct gw_comm *comm = judge->comm;
@@ -341,6 +361,8 @@ int gw_judge_comm_tiny(struct gw_judge *judge, struct gw_verdict *verdict)
                     plan.op_ns[kernel->op] = (uint64_t)(groups[g].latency_ns + groups[g].bus_bytes / gbps);
                 else
                     gw_comm_plan_drop(&plan, judge, kernel->op);
+                if (i != groups[g].last)
+                    drop_preparation(judge, kernel->op, plan.calls);
                 if ((ret = gw_comm_plan_mark(&plan, kernel->op)) < 0)
                     goto end;
             }
