@@ -13,8 +13,8 @@
 #define PREPARATION_MOST 64u /* nodes back: calls of other threads lie between */
 /* Rate taken for the bytes of small collectives where the run has no large ones. */
 #define TINY_ASSUMED_GBPS 10.0
-/* Part of the steps that may have no reduction, or another one, where one a step is the rule. */
-#define ONCE_SLACK 0.05
+/* Collectives that run alone for less of a step are taken for what any order leaves exposed: the last gradients. */
+#define EXPOSED_UNSEEN_SHARE 0.05
 /* Kinds of collectives of a step that are told apart. */
 #define GROUPS_MAX 64u
 
@@ -215,21 +215,36 @@ static double room_ns(const struct gw_judge *judge)
     return fmax(judge->class_ns[GW_CLASS_COMPUTE] - hidden, 0);
 }
 
-/* Whether one reduction a step and device carries all that is communicated there and no verdict above explains. */
-static bool reduces_once(const struct gw_judge *judge)
+/* What hiding every collective beside compute would save of a step at most; 0 where messages or what a confirmed
+ * verdict explains are among them, since these are not told apart from the rest. */
+static double all_hidden_ns(const struct gw_judge *judge, double cap_ns)
 {
-    const struct gw_comm *comm = judge->comm;
-    double cells = 0, reductions = 0;
-    for (size_t i = 0; i < judge->budget->cells_count; i++)
-        cells += !judge->model->steps[judge->budget->cells[i].step].warmup && !judge->budget->cells[i].unused;
-    for (size_t i = 0; i < comm->kernels_count; i++) {
-        if (comm->op_step[comm->kernels[i].op] == GW_NONE)
-            continue;
-        if (comm->kernels[i].claimed || !gw_comm_is_reduction(judge->model, &comm->kernels[i]))
-            return false;
-        reductions++;
+    for (size_t i = 0; i < judge->comm->kernels_count; i++) {
+        if (judge->comm->kernels[i].claimed || judge->comm->kernels[i].is_message)
+            return 0;
     }
-    return reductions > 0 && fabs(reductions - cells) <= ONCE_SLACK * cells;
+    return fmin(cap_ns, judge->class_ns[GW_CLASS_COMM_TRANSFER] + judge->class_ns[GW_CLASS_COMM_EXPOSED]);
+}
+
+/* Collectives that could not have begun earlier in this order of things are not the end of it: their data, or parts of
+ * them, may be ready before the compute that goes before. */
+static int bound_by_all(const struct gw_judge *judge, struct gw_verdict *verdict, double cap_ns)
+{
+    const double most_ns = all_hidden_ns(judge, cap_ns);
+    if (most_ns <= verdict->bound_ms * 1e6)
+        return 0;
+    if (most_ns < EXPOSED_UNSEEN_SHARE * judge->mean_ns)
+        return gw_verdict_rule_out(verdict, most_ns,
+                                   "only communication runs for %.3f ms of a step; all of it beside compute would save "
+                                   "at most %.3f ms",
+                                   judge->comm->exposed_ns / 1e6, most_ns / 1e6);
+    return gw_verdict_unknown(
+        verdict,
+        "only communication runs for %.3f ms of a step; begun as early as the order of the calls "
+        "allows, it would cost %.3f ms less at most; whether its data, or parts of them, are ready "
+        "earlier is not seen: if these are gradients, reducing them in smaller pieces as they come "
+        "saves up to %.3f ms",
+        judge->comm->exposed_ns / 1e6, verdict->bound_ms, most_ns / 1e6);
 }
 
 int gw_judge_comm_exposed(struct gw_judge *judge, struct gw_verdict *verdict)
@@ -247,20 +262,12 @@ int gw_judge_comm_exposed(struct gw_judge *judge, struct gw_verdict *verdict)
     if ((ret = mark_trains(&plan, judge, train)) < 0)
         goto end;
     plan.cap_ns = fmin(room_ns(judge), judge->comm->exposed_ns);
-    const double moves_ns = judge->class_ns[GW_CLASS_COMM_TRANSFER] + judge->class_ns[GW_CLASS_COMM_EXPOSED];
-    if (!plan.marked_count && moves_ns >= 2 * judge->threshold_ns && reduces_once(judge)) {
-        verdict->per_step = 1;
-        ret = gw_verdict_unknown(verdict,
-                                 "one reduction a step moves all data, for %.3f ms in which nothing computes; whether "
-                                 "parts of it are ready earlier is not seen: if these are gradients, reducing them in "
-                                 "pieces as they come saves up to %.3f ms of a step",
-                                 moves_ns / 1e6, fmin(plan.cap_ns, moves_ns) / 1e6);
-        goto end;
-    }
     ret = gw_comm_plan_conclude(&plan, judge, verdict,
                                 "only communication runs for %.3f ms of a step; %.1f collectives a step follow others "
                                 "with no compute between, and could have begun during the compute before",
                                 judge->comm->exposed_ns / 1e6, gw_a_step(judge, (double)plan.marked_count));
+    if (ret == 0 && verdict->state == GW_RULED_OUT)
+        ret = bound_by_all(judge, verdict, plan.cap_ns);
 end:
     gw_comm_plan_release(&plan);
     free(train);
