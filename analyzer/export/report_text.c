@@ -126,6 +126,25 @@ static void print_rest(const struct gw_report_sheet *sheet, enum gw_class cls, c
     gw_page_wrap(&sheet->page, line, 0, 0);
 }
 
+/* Why the times of the GPU's operations are missing, and what to do. */
+struct untimed {
+    const char *why, *advice;
+};
+
+/* What was lost comes first: with it the times may be there, and without it asking for them is no use. */
+static struct untimed why_untimed(const struct gw_model *model)
+{
+    bool damaged = false;
+    for (size_t i = 0; i < model->losses_count; i++) {
+        if (model->losses[i].reason == GW_LOSS_DISCARDED && model->losses[i].count)
+            return (struct untimed){"events were lost while buffers were full", "record with a larger --buffer-size"};
+        damaged |= model->losses[i].reason == GW_LOSS_DISCARDED;
+    }
+    if (damaged)
+        return (struct untimed){"a part of the trace is damaged", "copy it again, or record again"};
+    return (struct untimed){"its operations carry no times", "record --gpu-timing=auto"};
+}
+
 /* Of a run in which nothing is confirmed: what its time goes into all the same. */
 static void print_nothing_confirmed(const struct gw_report_sheet *sheet)
 {
@@ -139,13 +158,14 @@ static void print_nothing_confirmed(const struct gw_report_sheet *sheet)
                      "No suspect is confirmed: the GPU computes nearly all the time, so only faster or fewer kernels "
                      "make a step shorter.",
                      0, 0);
-    else if (sheet->ms[GW_CLASS_IDLE_UNKNOWN] >= 0.5 * sheet->total_ms)
-        gw_page_wrap(
-            &sheet->page,
-            "No suspect is confirmed, and few can be: it takes the times of the GPU's operations to see what they "
-            "wait for (record --gpu-timing=auto).",
-            0, 0);
-    else
+    else if (sheet->ms[GW_CLASS_IDLE_UNKNOWN] >= 0.5 * sheet->total_ms) {
+        char line[300];
+        snprintf(line, sizeof line,
+                 "No suspect is confirmed, and few can be: it takes the times of the GPU's operations to see what they "
+                 "wait for (%s).",
+                 why_untimed(sheet->report->model).advice);
+        gw_page_wrap(&sheet->page, line, 0, 0);
+    } else
         print_rest(sheet, largest_rest(sheet), "No suspect is confirmed. ");
     if (unknown)
         gw_page_wrap(&sheet->page, "Not all could be judged: see \"Not known\".", 0, 0);
@@ -168,10 +188,8 @@ static void print_length(const struct gw_report_sheet *sheet)
             gw_duration_words(sheet->total_ms).text, uneven.text, gw_duration_words(busy).text, percent(sheet, busy),
             moves, gw_duration_words(idle).text, percent(sheet, idle));
     else
-        snprintf(line, sizeof line,
-                 "A step takes %s on average%s; what the GPU did in it is not known, because its operations carry no "
-                 "times.",
-                 gw_duration_words(sheet->steps.mean_ms).text, uneven.text);
+        snprintf(line, sizeof line, "A step takes %s on average%s; what the GPU did in it is not known, because %s.",
+                 gw_duration_words(sheet->steps.mean_ms).text, uneven.text, why_untimed(sheet->report->model).why);
     gw_page_wrap(&sheet->page, line, 0, 0);
 }
 

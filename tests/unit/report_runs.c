@@ -1,5 +1,6 @@
 #include "tests/unit/report_runs.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/unit/model_fixture.h"
@@ -63,6 +64,22 @@ static struct gw_model *own_kernels(void)
     return model;
 }
 
+/* The faulty run without the GPU's times; lost_events: of them and others, 0 for none, GW_NONE for an unknown count. */
+static struct gw_model *untimed(uint32_t lost_events)
+{
+    struct gw_model *model = scripted(true, true, false, false);
+    for (size_t i = 0; model && i < model->ops_count; i++) {
+        model->ops[i].start_ns = model->ops[i].end_ns = GW_TIME_UNKNOWN;
+        model->ops[i].flags |= GW_OP_UNTIMED;
+    }
+    if (model && lost_events && (model->losses = calloc(1, sizeof(*model->losses)))) {
+        model->losses[model->losses_count++] = (struct gw_loss){.begin_ns = model->steps[0].begin_ns,
+                                                                .end_ns = model->run.end_ns,
+                                                                .count = lost_events == GW_NONE ? 0 : lost_events};
+    }
+    return model;
+}
+
 bool report_run_create(struct report_run *ret_run, const char *name)
 {
     struct report_run run = {0};
@@ -80,6 +97,12 @@ bool report_run_create(struct report_run *ret_run, const char *name)
         run.model = failing();
     else if (strcmp(name, "own-kernels") == 0)
         run.model = own_kernels();
+    else if (strcmp(name, "untimed") == 0)
+        run.model = untimed(0);
+    else if (strcmp(name, "overrun") == 0)
+        run.model = untimed(100);
+    else if (strcmp(name, "damaged") == 0)
+        run.model = untimed(GW_NONE);
     else if (strcmp(name, "empty") == 0)
         run.model = gw_fixture_finish(gw_fixture_create());
     if (!run.model)

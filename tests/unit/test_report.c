@@ -165,6 +165,28 @@ static void time_between_steps_is_said(void **state)
     free(usual);
 }
 
+/* Why nothing is known of the GPU stands in the first lines: what was lost before what was not asked for. */
+static void missing_times_are_explained(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *why, *advice;
+    } cases[] = {
+        {"untimed", "its operations carry no times", "(record --gpu-timing=auto)"},
+        {"overrun", "events were lost while buffers were full", "(record with a larger --buffer-size)"},
+        {"damaged", "a part of the trace is damaged", "(copy it again, or record again)"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *text = written(cases[i].name, false, &(struct gw_report_text_options){.width = 200});
+        const char *why = strstr(text, cases[i].why), *advice = strstr(text, cases[i].advice);
+        assert_non_null(why);
+        assert_non_null(advice);
+        assert_true(why < advice && advice < strstr(text, "Where the time"));
+        assert_int_equal(strstr(text, "--gpu-timing=auto") != NULL, i == 0);
+        free(text);
+    }
+}
+
 /* What follows the steps is not judged either, and said. */
 static void work_behind_the_steps_is_said(void **state)
 {
@@ -269,6 +291,7 @@ int main(void)
         cmocka_unit_test(uneven_steps_are_said),
         cmocka_unit_test(time_between_steps_is_said),
         cmocka_unit_test(work_behind_the_steps_is_said),
+        cmocka_unit_test(missing_times_are_explained),
         cmocka_unit_test(every_text_fits_its_page),
         cmocka_unit_test(runs_without_steps_say_so),
         cmocka_unit_test(one_verdict_alone),
