@@ -119,6 +119,77 @@ static void warmup_alone_is_nothing_to_compare(void **state)
     assert_null(side_of(lengths, 2, 2, 1));
 }
 
+/* A step of 10 ms after another, on two devices whose kernels are given; what is not computing is idle_host. */
+static struct gw_diff_side *side_of_kernels(const struct gw_op *ops, size_t count, size_t steps_count)
+{
+    struct gw_process process = {.pid = 1};
+    struct gw_device devices[2] = {{.number = 0}, {.number = 1}};
+    struct gw_stream streams[2] = {{.device = 0}, {.device = 1}};
+    struct gw_step steps[STEPS] = {{0}};
+    struct gw_interval times[STEPS] = {{0}};
+    struct gw_step_budget cells[2 * STEPS] = {{0}};
+    static char name[] = "ampere_sgemm_128x64_tn";
+    char *names[] = {name};
+    struct gw_model model = {.processes = &process,
+                             .processes_count = 1,
+                             .devices = devices,
+                             .devices_count = 2,
+                             .streams = streams,
+                             .streams_count = 2,
+                             .names = names,
+                             .names_count = 1,
+                             .ops = (struct gw_op *)ops,
+                             .ops_count = count,
+                             .steps = steps,
+                             .steps_count = steps_count};
+    struct gw_budget budget = {.cells = cells, .cells_count = 2 * steps_count, .times = times};
+    struct gw_verdicts verdicts = {0};
+    struct gw_diff_side *side = NULL;
+    for (size_t s = 0; s < steps_count; s++) {
+        steps[s].begin_ns = times[s].begin_ns = s * 10000000;
+        steps[s].end_ns = times[s].end_ns = (s + 1) * 10000000;
+        for (uint32_t d = 0; d < 2; d++) {
+            struct gw_step_budget *cell = &cells[2 * s + d];
+            cell->step = (uint32_t)s;
+            cell->device = d;
+            for (size_t i = 0; i < count; i++) {
+                uint64_t from = ops[i].start_ns > times[s].begin_ns ? ops[i].start_ns : times[s].begin_ns;
+                uint64_t to = ops[i].end_ns < times[s].end_ns ? ops[i].end_ns : times[s].end_ns;
+                cell->ns[GW_CLASS_COMPUTE] += ops[i].stream == d && from < to ? to - from : 0;
+            }
+            cell->ns[GW_CLASS_IDLE_HOST] = 10000000 - cell->ns[GW_CLASS_COMPUTE];
+        }
+    }
+    assert_int_equal(gw_diff_side_create(&model, &budget, &verdicts, 1, &side), 0);
+    return side;
+}
+
+static void a_kernel_counts_in_the_step_it_begins_in(void **state)
+{
+    const struct gw_op op = {.start_ns = 8000000, .end_ns = 14000000, .stream = 0, .kind = GW_OP_KERNEL};
+    (void)state;
+    struct gw_diff_side *side = side_of_kernels(&op, 1, 2);
+    /* Mean over two steps and two devices. */
+    assert_true(fabs(side->roles[GW_ROLE_MATMUL].count - 0.25) < 1e-12);
+    assert_true(fabs(side->roles[GW_ROLE_MATMUL].ms - 6.0 / 4) < 1e-12);
+    gw_diff_side_destroy(side);
+}
+
+static void what_one_device_has_to_do_more_the_others_wait_for(void **state)
+{
+    const struct gw_op ops[] = {{.start_ns = 1000000, .end_ns = 3000000, .stream = 0, .kind = GW_OP_KERNEL},
+                                {.start_ns = 1000000, .end_ns = 7000000, .stream = 1, .kind = GW_OP_KERNEL}};
+    double sum_ms = 0;
+    (void)state;
+    struct gw_diff_side *side = side_of_kernels(ops, 2, 1);
+    for (int p = 0; p < GW_SCALING_PARTS; p++)
+        sum_ms += side->parts[p].ms;
+    assert_true(fabs(sum_ms - 10) < 1e-12);
+    assert_true(fabs(side->parts[GW_SCALING_KERNELS].ms - 2) < 1e-12);
+    assert_true(fabs(side->parts[GW_SCALING_STRAGGLERS].ms - 2) < 1e-12);
+    gw_diff_side_destroy(side);
+}
+
 static void groups_sum_to_the_step(void **state)
 {
     (void)state;
@@ -164,6 +235,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(roles_are_told_by_names),
         cmocka_unit_test(groups_sum_to_the_step),
+        cmocka_unit_test(a_kernel_counts_in_the_step_it_begins_in),
+        cmocka_unit_test(what_one_device_has_to_do_more_the_others_wait_for),
         cmocka_unit_test(losses_are_against_the_perfect_step),
         cmocka_unit_test(errors_are_those_of_means),
         cmocka_unit_test(noise_is_two_standard_errors),

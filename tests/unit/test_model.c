@@ -23,8 +23,8 @@ static void test_nested_launch(void **state)
     assert_int_equal(launch->grid[0], 70000);
     assert_int_equal(launch->grid[1], 3);
     assert_int_equal(launch->grid[2], 2);
-    assert_int_equal(launch->block[0], 1024);
-    assert_int_equal(launch->block[1], 2);
+    assert_int_equal(launch->block[0], 8);
+    assert_int_equal(launch->block[1], 1000);
     assert_int_equal(launch->block[2], 4);
     assert_int_equal(launch->shared_bytes, 512);
     assert_int_equal(model->ops_count, 1);
@@ -130,14 +130,16 @@ static void test_operation_whose_call_was_lost(void **state)
     add_launch(&trace, 3, 300, 310, 1);
     add_gpu_op(&trace, 1, 0, GW_GPU_OP_KERNEL, 120, 150);
     add_gpu_op(&trace, 2, 0, GW_GPU_OP_MEMSET, 200, 250);
+    add_gpu_op(&trace, 4, 0, GW_GPU_OP_COPY, 360, 380);
     add_gpu_op(&trace, 3, 0, GW_GPU_OP_KERNEL, 320, 350);
     const struct gw_model *model = build(&trace);
-    assert_int_equal(model->ops_count, 3);
+    assert_int_equal(model->ops_count, 4);
+    assert_int_equal(model->ops[3].kind, GW_OP_D2D);
     assert_int_equal(model->ops[1].kind, GW_OP_MEMSET);
     assert_true(model->ops[1].flags & GW_OP_NO_CALL);
     assert_int_equal(model->ops[1].call, GW_NONE);
     assert_int_equal(model->ops[1].start_ns, 200);
-    assert_int_equal(model->streams[model->ops[1].stream].op_count, 3);
+    assert_int_equal(model->streams[model->ops[1].stream].op_count, 4);
     end_trace(&trace);
 }
 
@@ -306,6 +308,32 @@ static void test_two_ranks(void **state)
     end_trace(&traces[1]);
 }
 
+/* Two hosts may give the same numbers to a process, its thread and its calls. */
+static void test_calls_of_the_same_number_on_two_hosts(void **state)
+{
+    (void)state;
+    struct trace traces[2];
+    struct gw_model_input inputs[2];
+    struct gw_model *model = NULL;
+    struct gw_error error = {""};
+    for (int i = 0; i < 2; i++) {
+        begin_trace(&traces[i]);
+        add_begin(&traces[i], 1, "cudaDeviceSynchronize", 100);
+        if (i == 0)
+            add_call(&traces[i], 1, "cudaDeviceSynchronize", 1, 100, 200, GW_SITE_HAS_BEGIN);
+        inputs[i] = (struct gw_model_input){.run = &traces[i].run, .records = &traces[i].records};
+    }
+    assert_int_equal(gw_model_build_from_records("run", inputs, 2, NULL, &model, &error), 0);
+    assert_int_equal(model->calls_count, 2);
+    size_t unfinished = 0;
+    for (size_t i = 0; i < model->calls_count; i++)
+        unfinished += (model->calls[i].flags & GW_CALL_NO_END) != 0;
+    assert_int_equal(unfinished, 1);
+    gw_model_destroy(model);
+    end_trace(&traces[0]);
+    end_trace(&traces[1]);
+}
+
 static void test_nothing_recorded(void **state)
 {
     (void)state;
@@ -455,6 +483,7 @@ int main(void)
         cmocka_unit_test(test_ends_before_their_begins),
         cmocka_unit_test(test_functions_of_another_build),
         cmocka_unit_test(test_two_ranks),
+        cmocka_unit_test(test_calls_of_the_same_number_on_two_hosts),
         cmocka_unit_test(test_nothing_recorded),
         cmocka_unit_test(test_steps_from_records),
         cmocka_unit_test(test_steps_by_name),

@@ -66,7 +66,7 @@ static inline void add_launch(struct trace *trace, uint64_t sequence, uint64_t b
     const uint64_t words[GW_ARGS_launch] = {[GW_ARG_launch_func] = KERNEL,
                                             [GW_ARG_launch_stream] = STREAM,
                                             [GW_ARG_launch_grid] = 70000ull | 3ull << 32 | 2ull << 48,
-                                            [GW_ARG_launch_block] = 1024ull | 2ull << 12 | 4ull << 24 | 512ull << 32};
+                                            [GW_ARG_launch_block] = 8ull | 1000ull << 12 | 4ull << 24 | 512ull << 32};
     add(trace, 0,
         (struct gw_record){.type = GW_RECORD_launch,
                            .time_ns = end_ns,
