@@ -29,6 +29,7 @@ def kind_of(event):
 
 
 COLLECTIVES = {"allreduce": "all_reduce", "broadcast": "broadcast", "_allgather_base": "all_gather"}
+SIDES = {"Pageable": "pageable", "Pinned": "pinned", "Device": "device", "Array": "device", "Managed": "managed", "Unified": "managed"}
 WIDTHS = {"Float": 4, "Long": 8, "BFloat16": 2}
 
 
@@ -46,6 +47,7 @@ def wanted_facts(trace):
     calls = [e for e in events if e["cat"] in ("cuda_runtime", "cuda_driver")]
     ops = [e for e in events if e["cat"] in ("kernel", "gpu_memcpy", "gpu_memset")]
     known = {int(e["args"]["correlation"]) for e in calls}
+    copying = {int(e["args"]["correlation"]) for e in calls if "memcpy" in e["name"].lower()}
     facts = collections.Counter()
     facts["faults 0"] += 1
     facts[f"calls {len(calls)}"] += 1
@@ -59,6 +61,9 @@ def wanted_facts(trace):
         correlation = int(e["args"]["correlation"])
         facts[f"op {kind_of(e)} {begin} {end} stream {int(e['args']['stream'])} bytes {int(e['args'].get('bytes', 0))} "
               f"call {correlation if correlation in known else 'none'}"] += 1
+        if e["cat"] == "gpu_memcpy" and correlation in copying:
+            source, destination = e["name"].split("(")[1].rstrip(")").split(" -> ")
+            facts[f"copy of call {correlation} from {SIDES.get(source, 'unknown')} to {SIDES.get(destination, 'unknown')}"] += 1
     numbers = collections.Counter()
     ends = {int(e["args"]["correlation"]): span[id(e)] for e in calls if e["cat"] == "cuda_runtime"}
     for e in sorted((e for e in ops if "Collective name" in e["args"]), key=lambda e: ends[int(e["args"]["correlation"])]):
