@@ -262,6 +262,14 @@ static int write_collectives(struct lines *lines)
     return status;
 }
 
+static void put_known(struct lines *lines, const char *key, bool known, uint64_t number)
+{
+    if (known)
+        gw_json_number(&lines->json, key, number);
+    else
+        gw_json_null(&lines->json, key);
+}
+
 /* The columns of compiles.csv. */
 static int write_compiles(struct lines *lines)
 {
@@ -271,27 +279,27 @@ static int write_compiles(struct lines *lines)
     int status = gw_compiles_list(model, &list, &count);
     for (size_t i = 0; i < count && !status; i++) {
         const struct gw_compile *compile = &list[i];
+        const bool threaded = compile->thread != GW_NONE, child = compile->compiler != GW_NONE;
+        const bool placed = compile->step != GW_NONE;
         char hash[24];
-        snprintf(hash, sizeof(hash), "%016" PRIx64, compile->hash);
         open_line(lines, "compile");
-        if (compile->process != GW_NONE)
-            gw_json_number(&lines->json, "process", compile->process);
-        if (compile->thread != GW_NONE)
-            gw_json_number(&lines->json, "tid", model->threads[compile->thread].tid);
+        put_known(lines, "process", compile->process != GW_NONE, compile->process);
+        put_known(lines, "tid", threaded, threaded ? model->threads[compile->thread].tid : 0);
         gw_json_text(&lines->json, "kind", gw_compile_kind_name((enum gw_compile_kind)compile->kind));
         gw_json_text(&lines->json, "name", gw_compile_name(model, compile));
-        if (compile->compiler != GW_NONE)
-            gw_json_number(&lines->json, "pid", model->compilers[compile->compiler].pid);
+        put_known(lines, "pid", child, child ? model->compilers[compile->compiler].pid : 0);
         gw_json_number(&lines->json, "begin_ns", compile->begin_ns);
         gw_json_number(&lines->json, "end_ns", compile->end_ns);
-        if (compile->size_bytes)
-            gw_json_number(&lines->json, "bytes", compile->size_bytes);
+        put_known(lines, "bytes", compile->size_bytes != 0, compile->size_bytes);
+        put_known(lines, "step", placed, placed ? model->steps[compile->step].number : 0);
         if (compile->hash) {
-            gw_json_text(&lines->json, "hash", hash);
+            snprintf(hash, sizeof(hash), "%016" PRIx64, compile->hash);
             gw_json_bool(&lines->json, "new", compile->is_new);
+            gw_json_text(&lines->json, "hash", hash);
+        } else {
+            gw_json_null(&lines->json, "new");
+            gw_json_null(&lines->json, "hash");
         }
-        if (compile->step != GW_NONE)
-            gw_json_number(&lines->json, "step", model->steps[compile->step].number);
         status = close_line(lines);
     }
     free(list);

@@ -123,26 +123,26 @@ static void hash_file(struct exec *exec, int fd)
     free(content);
 }
 
-/* The first of its arguments that names a source which is there, and no option's value but for an output's: a name
- * after -o is passed over. */
+/* The last of its arguments that names a source which is there: what stands before may be the value of an option. A
+ * name after -o is the output's. */
 static void find_input(struct exec *exec, const char *text, const char *end)
 {
     bool output = false;
-    for (const char *argument = text + strlen(text) + 1; argument < end && !exec->has_input;
-         argument += strlen(argument) + 1) {
+    int fd = -1;
+    for (const char *argument = text + strlen(text) + 1; argument < end; argument += strlen(argument) + 1) {
         char path[PATH_MAX];
         if (argument[0] != '-' && !output && is_source(argument)) {
-            if (argument[0] == '/')
-                snprintf(path, sizeof(path), "/proc/%u/root%s", exec->pid, argument);
-            else
-                snprintf(path, sizeof(path), "/proc/%u/cwd/%s", exec->pid, argument);
-            int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-            if (fd >= 0) {
-                hash_file(exec, fd);
+            snprintf(path, sizeof(path), "/proc/%u/%s%s", exec->pid, argument[0] == '/' ? "root" : "cwd/", argument);
+            int found = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+            if (found >= 0 && fd >= 0)
                 close(fd);
-            }
+            fd = found >= 0 ? found : fd;
         }
         output = strcmp(argument, "-o") == 0 || strcmp(argument, "--output-file") == 0;
+    }
+    if (fd >= 0) {
+        hash_file(exec, fd);
+        close(fd);
     }
 }
 

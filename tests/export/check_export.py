@@ -153,8 +153,8 @@ def check_jsonl(check, path, tables):
         entry = json.loads(line)
         lines[entry["type"]].append(entry)
     text = lambda value: "" if value is None else str(int(value) if isinstance(value, bool) else value)
-    for kind, name in (("call", "calls"), ("op", "ops"), ("step", "steps"), ("gap", "gaps")):
-        columns = [c for c in tables[name][0] if c != "name" or kind == "call"]
+    for kind, name in (("call", "calls"), ("op", "ops"), ("step", "steps"), ("gap", "gaps"), ("compile", "compiles")):
+        columns = [c for c in tables[name][0] if c != "name" or kind in ("call", "compile")]
         entries = [e for e in lines[kind] if e.get("kind") != "host"]
         check.same([tuple(text(e[c]) for c in columns) for e in entries],
                    [tuple(row[c] for c in columns) for row in tables[name]], f"jsonl: {name}")
@@ -280,7 +280,7 @@ def main():
             recorded = check.run("record", "-q", simulated, "-o", run, "--", examples / program, *options)
             check.expect(recorded.returncode == 0, recorded.stderr)
             check.run("export", "-o", check.folder / "csv", run)
-            tables = {t: table(check.folder / "csv" / f"{t}.csv") for t in ("calls", "ops", "steps", "gaps", "collectives")}
+            tables = {t: table(check.folder / "csv" / f"{t}.csv") for t in ("calls", "ops", "steps", "gaps", "collectives", "compiles")}
             for kind in FORMATS:
                 path = check.folder / f"{program}.{kind}"
                 path.write_text("replaced")

@@ -3,7 +3,7 @@
  * fault: a compiler is executed within the loop, by every road there is, and the step waits for it
  * verdict: recompile
  * every: 4
- * also: hiccup, dispatch-bound, host-blocked, input-starved
+ * also: hiccup
  */
 #include "tests/scenarios/scenario.h"
 
@@ -112,7 +112,6 @@ void run_scenario(struct scenario *scenario)
         }
         launch_many(KERNEL_BACKWARD, trainer.stream, 6, 300 * US);
         launch(KERNEL_OPTIMIZER, trainer.stream, 100 * US);
-        CHECK(cudaStreamSynchronize(trainer.stream));
     }
     trainer_destroy(&trainer);
     if (file)
