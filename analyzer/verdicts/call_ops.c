@@ -73,6 +73,23 @@ struct gw_op_range gw_call_ops_of(const struct gw_call_ops *call_ops, uint32_t c
     return (struct gw_op_range){first, first_from(call_ops, first, group[1], place + 1)};
 }
 
+uint8_t gw_call_ops_place(const struct gw_call_ops *call_ops, uint32_t call)
+{
+    const uint32_t place = gw_call_ops_of(call_ops, call).first - call_ops->first[call >> GROUP_BITS];
+    return place < GW_CALL_OPS_FAR ? (uint8_t)place : GW_CALL_OPS_FAR;
+}
+
+struct gw_op_range gw_call_ops_from(const struct gw_call_ops *call_ops, uint32_t call, uint8_t place)
+{
+    if (place == GW_CALL_OPS_FAR)
+        return gw_call_ops_of(call_ops, call);
+    const uint32_t *group = &call_ops->first[call >> GROUP_BITS], first = group[0] + place;
+    uint32_t end = first;
+    while (end < group[1] && call_ops->places[end] == (call & PLACE_MASK))
+        end++;
+    return (struct gw_op_range){first, end};
+}
+
 void gw_call_ops_release(struct gw_call_ops *call_ops)
 {
     free(call_ops->first);

@@ -22,6 +22,14 @@ struct gw_op_range {
 /* What the call enqueued. */
 struct gw_op_range gw_call_ops_of(const struct gw_call_ops *call_ops, uint32_t call);
 
+/* How far into the operations of its group of 32 calls those of the call begin, to find them again: at most
+ * GW_CALL_OPS_FAR, which says no more than that. */
+#define GW_CALL_OPS_FAR UINT8_MAX
+uint8_t gw_call_ops_place(const struct gw_call_ops *call_ops, uint32_t call);
+
+/* As gw_call_ops_of, with what gw_call_ops_place gave for the call. */
+struct gw_op_range gw_call_ops_from(const struct gw_call_ops *call_ops, uint32_t call, uint8_t place);
+
 /* Returns 0 or -ENOMEM. Release takes half-built ones too. */
 int gw_call_ops_init(struct gw_call_ops *ret_call_ops, const struct gw_model *model);
 void gw_call_ops_release(struct gw_call_ops *call_ops);

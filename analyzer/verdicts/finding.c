@@ -61,9 +61,11 @@ void gw_finding_edit(struct gw_finding *finding, const struct gw_judge *judge, c
 {
     const struct gw_call *call = &judge->model->calls[fact->call];
     uint32_t process = judge->model->threads[call->thread].process;
-    uint64_t from = call->begin_ns, blocked = 0, pause = gw_fact_pause_ns(judge, fact, &blocked), host = 0, ops = 0;
+    uint64_t from = call->begin_ns, blocked = 0, pause = 0, host = 0, ops = 0;
     if (finding->edits[fact->call])
         return;
+    if (edit & (GW_EDIT_NO_THINK | GW_EDIT_NO_BLOCK))
+        pause = gw_fact_pause_ns(judge, fact, &blocked);
     finding->edits[fact->call] = edit;
     if (edit & GW_EDIT_NO_THINK)
         host += pause - blocked;
@@ -80,8 +82,7 @@ void gw_finding_edit(struct gw_finding *finding, const struct gw_judge *judge, c
     const uint8_t of_host = GW_EDIT_DROP | GW_EDIT_QUICK | GW_EDIT_NO_THINK | GW_EDIT_NO_BLOCK;
     if (!(edit & ~of_host) && fact->cls != GW_CALL_ORDER && idle > host)
         idle = host;
-    const struct gw_op_range range =
-        fact->enqueues_nothing ? (struct gw_op_range){0, 0} : gw_call_ops_of(&judge->call_ops, fact->call);
+    const struct gw_op_range range = gw_fact_ops(judge, fact);
     for (uint32_t i = range.first; i < range.end; i++) {
         const struct gw_op *op = &judge->model->ops[judge->call_ops.list[i]];
         bool is_copy = op->kind == GW_OP_H2D || op->kind == GW_OP_D2H || op->kind == GW_OP_D2D || op->kind == GW_OP_P2P;
@@ -139,7 +140,7 @@ char *gw_describe_call(const struct gw_judge *judge, uint32_t index)
 {
     const struct gw_model *model = judge->model;
     const struct gw_call *call = &model->calls[index];
-    struct gw_fact fact = {.call = index, .argument = GW_NONE};
+    struct gw_fact fact = {.call = index, .argument = GW_NONE, .op_place = GW_CALL_OPS_FAR};
     for (size_t i = index; i < model->calls_count && model->calls[i].begin_ns <= call->end_ns; i++) {
         if (model->calls[i].thread == call->thread && model->calls[i].detail_kind != GW_DETAIL_NONE) {
             fact.argument = model->calls[i].detail;
@@ -265,7 +266,7 @@ static int store_evidence(const struct gw_finding *finding, const struct gw_judg
             (struct gw_evidence){finding->evidence_t_ns[i], finding->evidence_ns[i], what};
     }
     if (finding->evidence_count) {
-        struct gw_fact fact = {.call = finding->calls[0]};
+        struct gw_fact fact = {.call = finding->calls[0], .op_place = GW_CALL_OPS_FAR};
         const struct gw_op *op = gw_fact_op(judge, &fact);
         verdict->thread = model->calls[finding->calls[0]].thread;
         verdict->process = model->threads[verdict->thread].process;

@@ -58,7 +58,8 @@ static struct gw_fact fact_of(const struct gw_judge *judge, uint32_t index, size
     uint32_t process = thread->process;
     struct gw_fact fact = {.call = index, .step = GW_NONE, .argument = GW_NONE};
     fact.cls = (uint8_t)gw_call_class(call->function);
-    const struct gw_op_range range = gw_call_ops_of(&judge->call_ops, index);
+    fact.op_place = gw_call_ops_place(&judge->call_ops, index);
+    const struct gw_op_range range = gw_call_ops_from(&judge->call_ops, index, fact.op_place);
     fact.enqueues_nothing = range.first == range.end;
     while (*step < model->steps_count && model->steps[*step].process == process &&
            model->steps[*step].end_ns <= call->begin_ns)
@@ -178,12 +179,16 @@ struct gw_fact *gw_fact_after(struct gw_judge *judge, const struct gw_fact *fact
                : NULL;
 }
 
+struct gw_op_range gw_fact_ops(const struct gw_judge *judge, const struct gw_fact *fact)
+{
+    return fact->enqueues_nothing ? (struct gw_op_range){0, 0}
+                                  : gw_call_ops_from(&judge->call_ops, fact->call, fact->op_place);
+}
+
 const struct gw_op *gw_fact_op(const struct gw_judge *judge, const struct gw_fact *fact)
 {
     const struct gw_call_ops *ops = &judge->call_ops;
-    if (fact->enqueues_nothing)
-        return NULL;
-    const struct gw_op_range range = gw_call_ops_of(ops, fact->call);
+    const struct gw_op_range range = gw_fact_ops(judge, fact);
     for (uint32_t i = range.first; i < range.end; i++) {
         if (gw_op_is_busy(&judge->model->ops[ops->list[i]]))
             return &judge->model->ops[ops->list[i]];
@@ -373,6 +378,25 @@ end:
     return ret;
 }
 
+/* The two halves of what judges share, made side by side. */
+static int prepare(void *user, size_t half)
+{
+    struct gw_judge *judge = user;
+    int ret;
+    if (half == 0) {
+        if ((ret = gw_host_init(&judge->host, judge->model)) < 0 ||
+            (ret = gw_call_ops_init(&judge->call_ops, judge->model)) < 0 || (ret = make_facts(judge)) < 0)
+            return ret;
+        find_blocking_launches(judge);
+        return make_replay(judge);
+    }
+    if ((ret = measure_steps(judge)) < 0 || (ret = index_gaps(judge)) < 0)
+        return ret;
+    measure_classes(judge);
+    find_losses(judge);
+    return gw_comm_create(judge, &judge->comm);
+}
+
 int gw_judge_init(struct gw_judge *ret_judge, const struct gw_model *model, const struct gw_budget *budget)
 {
     struct gw_judge *judge = ret_judge;
@@ -380,19 +404,10 @@ int gw_judge_init(struct gw_judge *ret_judge, const struct gw_model *model, cons
     int ret = -ENOMEM;
     pthread_mutex_init(&judge->lock, NULL);
     judge->explained_ns = calloc(model->steps_count + 1, sizeof *judge->explained_ns);
-    if (!judge->explained_ns || (ret = gw_host_init(&judge->host, model)) < 0 ||
-        (ret = gw_call_ops_init(&judge->call_ops, model)) < 0 || (ret = make_facts(judge)) < 0 ||
-        (ret = measure_steps(judge)) < 0 || (ret = index_gaps(judge)) < 0)
-        goto end;
-    measure_classes(judge);
-    find_losses(judge);
-    find_blocking_launches(judge);
-    ret = make_replay(judge);
+    if (judge->explained_ns)
+        ret = gw_parallel_for(2, prepare, judge);
     if (ret == 0)
         ret = gw_slow_steps_init(&judge->slow, model, judge->device_steps, judge->replay);
-    if (ret == 0)
-        ret = gw_comm_create(judge, &judge->comm);
-end:
     if (ret < 0)
         gw_judge_release(judge);
     return ret;

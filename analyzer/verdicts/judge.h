@@ -27,8 +27,9 @@ struct gw_fact {
     uint32_t argument;   /* its typed arguments, or those of a call nested in it: their place in their array; GW_NONE */
     uint8_t cls;         /* enum gw_call_class */
     uint8_t detail_kind; /* enum gw_detail_kind: which array */
-    bool loads;          /* calls nested in it load or compile, see gw_fact_compile_ns */
-    bool gap_before : 1;       /* some record tells of the CPU in the pause before it */
+    uint8_t op_place;    /* see gw_call_ops_place */
+    bool loads : 1;      /* calls nested in it load or compile, see gw_fact_compile_ns */
+    bool gap_before : 1; /* some record tells of the CPU in the pause before it */
     bool enqueues_nothing : 1; /* so that its operations need not be looked for */
     bool claimed : 1;          /* explained by host-sync, so not counted again as device-sync or tiny-copies */
     bool compiling : 1; /* recompile explains the pause before it: not counted again as the host's work or sleep */
@@ -90,6 +91,9 @@ uint64_t gw_fact_compile_ns(const struct gw_judge *judge, const struct gw_fact *
 /* The fact before or after on the same thread, or NULL. */
 const struct gw_fact *gw_fact_before(const struct gw_judge *judge, const struct gw_fact *fact);
 struct gw_fact *gw_fact_after(struct gw_judge *judge, const struct gw_fact *fact);
+
+/* What a fact enqueued, in judge->call_ops.list. */
+struct gw_op_range gw_fact_ops(const struct gw_judge *judge, const struct gw_fact *fact);
 
 /* The first operation a fact enqueued that has times, or NULL. */
 const struct gw_op *gw_fact_op(const struct gw_judge *judge, const struct gw_fact *fact);
