@@ -247,7 +247,7 @@ static uint64_t family(const struct gw_model *model, const struct gw_compile *co
 
 static int find_new(const struct gw_model *model, struct list *list)
 {
-    struct gw_map seen = {NULL};
+    struct gw_map seen = {0};
     int ret = 0;
     for (size_t i = 0; i < list->count && ret == 0; i++) {
         struct gw_compile *compile = &list->items[i];
@@ -263,7 +263,7 @@ static int find_new(const struct gw_model *model, struct list *list)
 
 int gw_compiles_list(const struct gw_model *model, struct gw_compile **ret_list, size_t *ret_count)
 {
-    struct list list = {NULL};
+    struct list list = {0};
     int ret = 0;
     for (uint32_t t = 0; t < model->threads_count && ret == 0; t++)
         ret = list_calls(model, t, &list);
