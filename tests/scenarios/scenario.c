@@ -30,6 +30,18 @@ void think(uint64_t duration_ns)
         ;
 }
 
+static void rest_until(uint64_t end_ns)
+{
+    const struct timespec end = {(time_t)(end_ns / 1000000000u), (long)(end_ns % 1000000000u)};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) == EINTR)
+        ;
+}
+
+void rest(uint64_t duration_ns)
+{
+    rest_until(now_ns(CLOCK_MONOTONIC) + duration_ns);
+}
+
 static void launch_function(const void *function, cudaStream_t stream, uint64_t duration_ns)
 {
     const dim3 blocks = {64, 1, 1}, threads = {128, 1, 1};
@@ -154,9 +166,7 @@ static void *load_batches(void *data)
         }
         pthread_mutex_unlock(&loader->lock);
         next_ns += loader->period_ns;
-        const struct timespec next = {(time_t)(next_ns / 1000000000u), (long)(next_ns % 1000000000u)};
-        while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL) == EINTR)
-            ;
+        rest_until(next_ns);
         pthread_mutex_lock(&loader->lock);
         loader->ready++;
         pthread_cond_signal(&loader->changed);
@@ -198,12 +208,22 @@ void stop_loader(struct loader *loader)
 
 int main(int argc, char **argv)
 {
-    struct scenario scenario = {.faulty = true};
-    if (argc > 2 || (argc == 2 && strcmp(argv[1], "--repaired") != 0)) {
-        fprintf(stderr, "usage: %s [--repaired]\n", argv[0]);
+    static const struct {
+        const char *option;
+        bool faulty, second;
+    } variants[] = {
+        {"--repaired", false, false}, {"--repaired=first", false, true}, {"--repaired=second", true, false}};
+    struct scenario scenario = {.faulty = true, .second = true};
+    bool known = argc == 1;
+    for (size_t i = 0; i < sizeof(variants) / sizeof(variants[0]) && argc == 2 && !known; i++) {
+        known = strcmp(argv[1], variants[i].option) == 0;
+        if (known)
+            scenario = (struct scenario){.faulty = variants[i].faulty, .second = variants[i].second};
+    }
+    if (!known) {
+        fprintf(stderr, "usage: %s [--repaired[=first|=second]]\n", argv[0]);
         return 2;
     }
-    scenario.faulty = argc == 1;
     run_scenario(&scenario);
     printf("steps %u\n", scenario.steps);
     return 0;

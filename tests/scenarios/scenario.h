@@ -8,6 +8,9 @@
  *   verdict   the verdict that must come first; several, comma-separated, in any order, that of which the
  *             saving is compared before the others; "none" for a control
  *   unknown   instead of verdict: the suspect that must stay unknown
+ *   pair      instead of verdict: two that must both come first, in any order. The second fault is planted where
+ *             scenario->second is set; the runs without the one, without the other and without both are compared, the
+ *             last with what the report says all repairs save at once
  *   also      verdicts that may be confirmed as well in the faulty run
  *   repaired  verdicts that may be confirmed in the repaired run: a second fault that stays
  *   every     the fault strikes once in so many steps (1)
@@ -52,6 +55,7 @@ enum kernel {
 
 struct scenario {
     bool faulty;
+    bool second;    /* of a pair: its second fault; else as faulty */
     unsigned steps; /* begun so far; printed at the end and compared with the steps found */
 };
 
@@ -63,6 +67,9 @@ void check(cudaError_t error, const char *call, const char *file, int line);
 
 /* Host work outside CUDA: so much time on the CPU, so that other programs lengthen it as they do real work. */
 void think(uint64_t duration_ns);
+
+/* Sleeps so long, as one that waits for a disk or a lock. */
+void rest(uint64_t duration_ns);
 
 /* Kernels that take duration_ns. launch_trial: one of TRIAL_KERNELS that differ by name. */
 void launch(enum kernel kernel, cudaStream_t stream, uint64_t duration_ns);

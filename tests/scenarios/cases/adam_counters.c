@@ -11,15 +11,15 @@
 void run_scenario(struct scenario *scenario)
 {
     struct trainer trainer = trainer_create(32 * KIB, true);
-    for (int step = 0; step < 25; step++) {
+    for (int step = 0; step < 10; step++) {
         scenario->steps++;
         upload_batch(&trainer);
-        launch_many(KERNEL_FORWARD, trainer.stream, 4, 300 * US);
-        launch_many(KERNEL_BACKWARD, trainer.stream, 4, 500 * US);
-        for (int parameter = 0; parameter < 64; parameter++) {
+        launch_many(KERNEL_FORWARD, trainer.stream, 4, 1500 * US);
+        launch_many(KERNEL_BACKWARD, trainer.stream, 4, 3000 * US);
+        for (int parameter = 0; parameter < 512; parameter++) {
             if (scenario->faulty)
                 read_scalar(&trainer);
-            launch(KERNEL_OPTIMIZER, trainer.stream, 20 * US);
+            launch(KERNEL_OPTIMIZER, trainer.stream, 5 * US);
         }
     }
     trainer_destroy(&trainer);

@@ -17,7 +17,7 @@ void run_scenario(struct scenario *scenario)
         think(100 * US);
         for (int operation = 0; operation < 100; operation++) {
             if (scenario->faulty)
-                think(100 * US);
+                think(260 * US);
             launch((enum kernel)(operation % 6), trainer.stream, 8 * US);
         }
     }

@@ -10,15 +10,17 @@
 
 static void train(struct rank *rank)
 {
-    for (int step = 0; step < 20; step++) {
+    for (int step = 0; step < 12; step++) {
         rank_step(rank);
         launch_many(KERNEL_FORWARD, rank->trainer.stream, 4, 200 * US);
-        for (int turn = 0; turn < 16; turn++) {
-            launch(KERNEL_ELEMENTWISE, rank->trainer.stream, 30 * US);
-            all_reduce(rank, sizeof(float), rank->trainer.stream);
+        for (int turn = 0; turn < 81; turn++) {
+            launch(KERNEL_ELEMENTWISE, rank->trainer.stream, 10 * US);
+            NCCL(ncclAllReduce(rank->buckets, rank->buckets, 1, ncclUint8, ncclSum, rank->comm, rank->trainer.stream));
             read_scalar(&rank->trainer);
         }
         launch_many(KERNEL_BACKWARD, rank->trainer.stream, 4, 300 * US);
+        launch(KERNEL_NORM, rank->trainer.stream, 20 * US);
+        launch(KERNEL_OPTIMIZER, rank->trainer.stream, 100 * US);
     }
 }
 

@@ -5,7 +5,7 @@
  * also: comm-bound
  * config: devices 4
  * config: nccl_gbps 4
- * config: link 0 1 0.5
+ * config: link 0 1 2
  * config: link 2 3 4
  */
 #include "tests/scenarios/ranks.h"
