@@ -1,3 +1,4 @@
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
@@ -165,6 +166,9 @@ static void copy_compiler(struct gw_run_compiler *to, const json_t *from)
     size_t index;
     json_t *ancestor;
     snprintf(to->name, sizeof(to->name), "%s", name ? name : "");
+    for (char *c = to->name; *c; c++) {
+        *c = isalnum((unsigned char)*c) || strchr("+-._", *c) ? *c : '?'; /* the file may be a stranger's */
+    }
     to->pid = (uint32_t)number(from, "pid");
     to->begin_ns = number(from, "begin_ns");
     to->end_ns = number(from, "end_ns");

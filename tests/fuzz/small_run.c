@@ -45,7 +45,11 @@ const char *gw_small_run_json(unsigned kind)
     "\"gpu_timing\":\"cupti\",\"device\":\"simulated\",\"trace\":\"trace\",\"events_discarded\":0,"                    \
     "\"exit\":{\"how\":\"exited\",\"status\":0},"
     static const char *const texts[GW_SMALL_RUNS] = {
-        BEGINNING "\"host\":\"a\"}",
+        BEGINNING
+        "\"host\":\"a\",\"compilers\":{\"left_out\":1,\"list\":["
+        "{\"pid\":9,\"name\":\"ptxas\",\"begin_ns\":1100000,\"end_ns\":1300000,\"ancestors\":[[100,100],[101,101]],"
+        "\"input\":{\"bytes\":70,\"hash\":\"0123456789abcdef\"}},"
+        "{\"pid\":9,\"name\":\"a|b\",\"begin_ns\":1200000,\"end_ns\":null,\"ancestors\":[]}]}}",
         BEGINNING "\"host\":\"b\",\"job\":{\"id\":\"j\",\"rank\":1,\"size\":2}}",
         BEGINNING "\"host\":\"a\",\"windows\":[[1000000,1400000],[1600000,null]]}",
         BEGINNING "\"host\":\"a\",\"flight_recorder\":{\"asked_ns\":500000,\"slow_factor\":2.0}}",

@@ -3,6 +3,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "analyzer/model/compiles.h"
+#include "analyzer/model/copies.h"
 #include "analyzer/model/steps.h"
 #include "analyzer/verdicts/budget.h"
 #include "analyzer/verdicts/intervals.h"
@@ -13,6 +15,27 @@ static void must_hold(bool condition)
     if (!condition) {
         abort();
     }
+}
+
+static void use_copies(const struct gw_model *model)
+{
+    struct gw_copies copies;
+    struct gw_compile *compiles = NULL;
+    size_t count = 0;
+    const int status = gw_copies_init(&copies, model);
+    for (size_t d = 0; !status && d < copies.devices_count; d++) {
+        for (int group = 0; group < GW_COPY_GROUP_COUNT; group++) {
+            const struct gw_copy_sum *sum = &copies.devices[d].sums[group];
+            must_hold(sum->exposed_ns <= sum->ns && sum->timed <= sum->count && sum->same + sum->back <= sum->count);
+        }
+    }
+    gw_copies_release(&copies);
+    if (gw_compiles_list(model, &compiles, &count) == 0) {
+        for (size_t i = 0; i < count; i++) {
+            must_hold(compiles[i].held_ns <= compiles[i].end_ns - compiles[i].begin_ns);
+        }
+    }
+    free(compiles);
 }
 
 void gw_fuzz_use_model(struct gw_model *model)
@@ -40,4 +63,5 @@ void gw_fuzz_use_model(struct gw_model *model)
     }
     gw_verdicts_destroy(verdicts);
     gw_budget_destroy(budget);
+    use_copies(model);
 }

@@ -119,8 +119,23 @@ def check_loads(work):
     assert steady == fresh > 10, loads  # each step loads another kernel
 
 
+PTX = (".version 7.0\n.target sm_52\n.address_size 64\n"
+       ".visible .entry module_kernel(.param .u64 module_kernel_param_0)\n{\n    ret;\n}\n")  # of driver_api.cu
+
+
+def check_jit(work):
+    run = work / "jit"
+    tool("record", "-q", "--simgpu", "-o", run, "--", BUILD / "programs/driver_api")
+    loads = [item for item in json.loads(tool("report", "--json", run))["compilation"]["list"] if item["kind"] == "jit"]
+    assert len(loads) >= 2 and {item["bytes"] for item in loads} == {len(PTX)}, loads
+    assert len({item["hash"] for item in loads}) == 1, loads
+    assert [item["new"] for item in loads] == [True] + [False] * (len(loads) - 1), loads
+    assert "PTX compiled by the driver" in tool("report", run)
+
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory(prefix="gw-compiles-") as temporary:
         check_children(pathlib.Path(temporary))
         check_unharmed(pathlib.Path(temporary))
         check_loads(pathlib.Path(temporary))
+        check_jit(pathlib.Path(temporary))
