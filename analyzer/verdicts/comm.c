@@ -10,20 +10,20 @@
 
 /* A transfer tells the bandwidth from this many latencies on. */
 #define LONG_TRANSFER 4.0
-/* The shortest transfer is no latency where none is short: NCCL's is some 10 us within a machine. */
-#define LATENCY_MOST_NS 20000.0
 /* Devices with less than this share of the steps in common do not do the same work. */
 #define LEAST_COVERED 0.5
 
-/* The analysed step of the process that the time lies in, or GW_NONE. */
-static uint32_t analysed_step_at(const struct gw_model *model, uint32_t process, uint64_t t_ns)
+/* The analysed step of the device's lane that the time lies in, or GW_NONE. */
+static uint32_t analysed_step_at(const struct gw_judge *judge, uint32_t device, uint64_t t_ns)
 {
-    uint32_t step = gw_step_at(model, process, t_ns);
-    return step == GW_NONE || model->steps[step].warmup ? GW_NONE : step;
+    const struct gw_device *of = &judge->model->devices[device];
+    uint32_t step = gw_lane_step_at(&judge->lane_steps, of->process, of->lane, t_ns);
+    return step == GW_NONE || judge->model->steps[step].warmup ? GW_NONE : step;
 }
 
-static int list_ops(struct gw_comm *comm, const struct gw_model *model)
+static int list_ops(struct gw_comm *comm, const struct gw_judge *judge)
 {
+    const struct gw_model *model = judge->model;
     comm->device_ops = calloc(model->ops_count + 1, sizeof *comm->device_ops);
     comm->device_first = calloc(model->devices_count + 2, sizeof *comm->device_first);
     comm->device_kernels = calloc(model->devices_count + 2, sizeof *comm->device_kernels);
@@ -36,8 +36,7 @@ static int list_ops(struct gw_comm *comm, const struct gw_model *model)
         if (op->stream == GW_NONE || op->outer_call == GW_NONE || !gw_op_is_busy(op))
             continue;
         uint32_t device = model->streams[op->stream].device;
-        comm->op_step[i] =
-            analysed_step_at(model, model->devices[device].process, model->calls[op->outer_call].begin_ns);
+        comm->op_step[i] = analysed_step_at(judge, device, model->calls[op->outer_call].begin_ns);
         comm->device_first[device + 2]++;
     }
     for (size_t d = 2; d < model->devices_count + 2; d++)
@@ -125,9 +124,9 @@ static bool worked_steps(const struct gw_comm *comm, uint32_t device, uint32_t *
     return any;
 }
 
-/* Threads of a process are some steps ahead of the one that begins its steps, or behind: of the first analysed steps or
- * the last some devices have no work, and what takes all of them is not wholly in the graph. Steps of a process follow
- * each other in the model. */
+/* Lanes of a process that share no exchanges with the one that begins its steps are some steps ahead of it, or behind:
+ * of the first analysed steps or the last some devices have no work, and what takes all of them is not wholly in the
+ * graph. Steps of a process follow each other in the model. */
 static double covered_share(const struct gw_comm *comm, const struct gw_judge *judge)
 {
     const struct gw_model *model = judge->model;
@@ -155,14 +154,10 @@ static void measure(struct gw_comm *comm, const struct gw_judge *judge)
 {
     for (size_t i = 0; i < comm->kernels_count; i++) {
         const struct gw_comm_kernel *kernel = &comm->kernels[i];
-        double transfer_ns = (double)gw_comm_transfer_ns(kernel);
         comm->unsized += kernel->collective == GW_NONE;
         comm->unmatched += kernel->arrived_ns == GW_TIME_UNKNOWN;
-        if (kernel->arrived_ns != GW_TIME_UNKNOWN && transfer_ns > 0 &&
-            (comm->latency_ns == 0 || transfer_ns < comm->latency_ns))
-            comm->latency_ns = transfer_ns;
     }
-    comm->latency_ns = comm->latency_ns < LATENCY_MOST_NS ? comm->latency_ns : LATENCY_MOST_NS;
+    comm->latency_ns = gw_comm_latency_ns(comm->kernels, comm->kernels_count);
     for (size_t i = 0; i < comm->kernels_count; i++) {
         const struct gw_comm_kernel *kernel = &comm->kernels[i];
         double transfer_ns = (double)gw_comm_transfer_ns(kernel);
@@ -180,7 +175,7 @@ int gw_comm_create(const struct gw_judge *judge, struct gw_comm **ret_comm)
 {
     const struct gw_model *model = judge->model;
     struct gw_comm *comm = calloc(1, sizeof *comm);
-    int ret = comm ? list_ops(comm, model) : -ENOMEM;
+    int ret = comm ? list_ops(comm, judge) : -ENOMEM;
     if (ret == 0)
         ret = list_kernels(comm, model);
     if (ret < 0) {

@@ -23,9 +23,9 @@ struct gw_comm {
     GW_ARRAY(struct gw_comm_kernel, kernels); /* by device, then in order of enqueue */
     uint32_t *device_kernels;                 /* those of device d lie in [device_kernels[d], device_kernels[d + 1]) */
     uint32_t *device_ops, *device_first;      /* likewise all timed operations: indices into the model */
-    uint32_t *op_step;                        /* by operation: its analysed step, or GW_NONE */
+    uint32_t *op_step;                        /* by operation: the analysed step of its lane, or GW_NONE */
     size_t unsized, unmatched; /* kernels whose collectives were not recorded; whose ranks are not all in the run */
-    double latency_ns;         /* shortest transfer of all, at most 20 us; 0 without any */
+    double latency_ns;         /* of gw_comm_latency_ns(); 0 without any transfer */
     double gbps;               /* highest bus bandwidth of transfers that last four latencies; 0 without any */
     double covered;            /* share of the analysed steps in which all devices of their process have work */
     double exposed_ns;         /* only communication: mean per step, mean over devices */
@@ -34,6 +34,10 @@ struct gw_comm {
 /* Lists the communication of the analysed steps. Returns 0 or -ENOMEM. */
 int gw_comm_create(const struct gw_judge *judge, struct gw_comm **ret_comm);
 void gw_comm_destroy(struct gw_comm *comm);
+
+/* What a transfer of nothing would take, from the times of transfers of several sizes; where all are of about one size,
+ * what no link explains, the rest being taken for bytes. 0 when no transfer is known. */
+double gw_comm_latency_ns(const struct gw_comm_kernel *kernels, size_t count);
 
 /* Place in kernels of an operation, or GW_NONE. */
 uint32_t gw_comm_kernel_of(const struct gw_comm *comm, const struct gw_model *model, uint32_t op);

@@ -1,5 +1,7 @@
 #include "analyzer/verdicts/device_steps.h"
 
+#include "analyzer/verdicts/lane_steps.h"
+
 /* A host that takes less than this share of what its devices need has run ahead, if only at the begin: the mean of its
  * own steps would be too low. */
 #define HOST_SHARE_LEAST 0.99
@@ -10,16 +12,6 @@ struct progress {
     uint32_t lane, at; /* at: into process_ops */
     uint64_t busy_ns;  /* end of the lane's operations before it */
 };
-
-static uint32_t lane_of_step(const struct gw_model *model, const struct gw_step *step)
-{
-    for (uint32_t i = 0; i < step->op_count; i++) {
-        uint32_t stream = model->ops[model->process_ops[step->first_op + i]].stream;
-        if (stream != GW_NONE)
-            return model->devices[model->streams[stream].device].lane;
-    }
-    return 0;
-}
 
 static void go_on(struct progress *progress, uint32_t until)
 {
@@ -44,7 +36,8 @@ void gw_device_steps(const struct gw_model *model, struct gw_interval *ret_steps
     for (size_t s = 0; s < model->steps_count; s++) {
         const struct gw_step *step = &model->steps[s];
         if (s == 0 || step->process != step[-1].process)
-            progress = (struct progress){model, lane_of_step(model, step), model->processes[step->process].op_first, 0};
+            progress =
+                (struct progress){model, gw_lane_of_step(model, step), model->processes[step->process].op_first, 0};
         go_on(&progress, step->first_op);
         ret_steps[s].begin_ns = reached_ns(&progress, step->begin_ns);
         go_on(&progress, step->first_op + step->op_count);

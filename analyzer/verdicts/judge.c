@@ -61,11 +61,14 @@ static struct gw_fact fact_of(const struct gw_judge *judge, uint32_t index, size
     fact.op_place = gw_call_ops_place(&judge->call_ops, index);
     const struct gw_op_range range = gw_call_ops_from(&judge->call_ops, index, fact.op_place);
     fact.enqueues_nothing = range.first == range.end;
-    while (*step < model->steps_count && model->steps[*step].process == process &&
-           model->steps[*step].end_ns <= call->begin_ns)
-        ++*step;
-    if (*step < model->steps_count && model->steps[*step].process == process &&
-        call->begin_ns >= model->steps[*step].begin_ns && !model->steps[*step].warmup)
+    const struct gw_lane_steps *steps = &judge->lane_steps;
+    struct gw_interval time = {0, 0};
+    for (; *step < steps->step_end[process]; ++*step) {
+        time = gw_lane_step_time(steps, process, thread->lane, (uint32_t)*step);
+        if (time.end_ns > call->begin_ns)
+            break;
+    }
+    if (*step < steps->step_end[process] && call->begin_ns >= time.begin_ns && !model->steps[*step].warmup)
         fact.step = (uint32_t)*step;
     while (*place < thread->call_count && model->thread_calls[thread->call_first + *place] != index)
         ++*place;
@@ -99,7 +102,7 @@ static int list_facts(void *user, size_t thread)
     const struct fact_lists *lists = user;
     const struct gw_host *host = &lists->judge->host;
     struct gw_fact *facts = lists->facts + host->thread_calls[thread];
-    size_t step = gw_step_after(lists->judge->model, lists->judge->model->threads[thread].process, 0), count = 0;
+    size_t step = lists->judge->lane_steps.step_first[lists->judge->model->threads[thread].process], count = 0;
     uint32_t place = 0;
     for (size_t i = host->thread_calls[thread]; i < host->thread_calls[thread + 1]; i++) {
         struct gw_fact fact = fact_of(lists->judge, host->calls[i], &step, &place);
@@ -345,7 +348,8 @@ static int make_replay(struct gw_judge *judge)
     judge->replay_error_percent = -1;
     if (!judge->gpu_timed)
         return 0;
-    int ret = gw_replay_create(&judge->host, &judge->call_ops, judge->launch_wait_share >= BLOCKING_SHARE, &replay);
+    int ret = gw_replay_create(&judge->host, &judge->call_ops, &judge->lane_steps,
+                               judge->launch_wait_share >= BLOCKING_SHARE, &replay);
     if (ret < 0)
         return ret == -ENODATA ? 0 : ret;
     ret = -ENOMEM;
@@ -404,7 +408,7 @@ int gw_judge_init(struct gw_judge *ret_judge, const struct gw_model *model, cons
     int ret = -ENOMEM;
     pthread_mutex_init(&judge->lock, NULL);
     judge->explained_ns = calloc(model->steps_count + 1, sizeof *judge->explained_ns);
-    if (judge->explained_ns)
+    if (judge->explained_ns && (ret = gw_lane_steps_init(&judge->lane_steps, model)) == 0)
         ret = gw_parallel_for(2, prepare, judge);
     if (ret == 0)
         ret = gw_slow_steps_init(&judge->slow, model, judge->device_steps, judge->replay);
@@ -418,6 +422,7 @@ void gw_judge_release(struct gw_judge *judge)
     gw_replay_destroy(judge->replay);
     gw_comm_destroy(judge->comm);
     gw_call_ops_release(&judge->call_ops);
+    gw_lane_steps_release(&judge->lane_steps);
     gw_host_release(&judge->host);
     free(judge->facts);
     free(judge->device_gaps);

@@ -13,6 +13,7 @@
 
 #include "analyzer/verdicts/call_ops.h"
 #include "analyzer/verdicts/host.h"
+#include "analyzer/verdicts/lane_steps.h"
 #include "analyzer/verdicts/repairs.h"
 #include "analyzer/verdicts/replay.h"
 #include "analyzer/verdicts/slow_steps.h"
@@ -23,7 +24,7 @@
  * last are kept. */
 struct gw_fact {
     uint32_t call;
-    uint32_t step;       /* the analysed step it begins in, GW_NONE for none */
+    uint32_t step;       /* the analysed step of its lane that it begins in, GW_NONE for none */
     uint32_t argument;   /* its typed arguments, or those of a call nested in it: their place in their array; GW_NONE */
     uint8_t cls;         /* enum gw_call_class */
     uint8_t detail_kind; /* enum gw_detail_kind: which array */
@@ -41,6 +42,7 @@ struct gw_judge {
     const struct gw_budget *budget;
     struct gw_host host;
     struct gw_call_ops call_ops;
+    struct gw_lane_steps lane_steps;
     GW_ARRAY(struct gw_fact, facts);
     size_t *device_gaps; /* gaps of device d lie in [device_gaps[d], device_gaps[d + 1]) of budget->gaps */
     uint32_t *first_device, *next_device; /* of process p: first_device[p], then next_device[d]; GW_NONE at the end */

@@ -14,6 +14,7 @@
 #include "analyzer/model/copies.h"
 #include "analyzer/verdicts/call_ops.h"
 #include "analyzer/verdicts/host.h"
+#include "analyzer/verdicts/lane_steps.h"
 
 /* Repairs of one call, or-ed together. */
 #define GW_EDIT_DROP 0x01u         /* the call takes no time and waits for nothing */
@@ -122,10 +123,10 @@ struct gw_replay {
 
 /* Builds the graph of the model's analysed steps, at most GW_REPLAY_NODES calls of them; launches_wait: kernel launches
  * return after their kernels. Returns 0, -ENODATA when there is nothing to replay, or -ENOMEM. host must outlive it;
- * call_ops is only read here. */
+ * call_ops and steps are only read here. */
 #define GW_REPLAY_NODES 400000u
-int gw_replay_create(const struct gw_host *host, const struct gw_call_ops *call_ops, bool launches_wait,
-                     struct gw_replay **ret_replay);
+int gw_replay_create(const struct gw_host *host, const struct gw_call_ops *call_ops, const struct gw_lane_steps *steps,
+                     bool launches_wait, struct gw_replay **ret_replay);
 void gw_replay_destroy(struct gw_replay *replay);
 
 /* Steps of gw_replay_create: the usual times and rates of the run; what held operations back where the trace does not
@@ -139,7 +140,7 @@ void gw_replay_take_out_noise(struct gw_replay *replay);
 
 /* Steps of gw_replay_create: which threads and devices keep to one order, and what ties ranks together. 0 or -ENOMEM.
  */
-int gw_replay_find_lanes(struct gw_replay *replay);
+int gw_replay_find_lanes(struct gw_replay *replay, const struct gw_lane_steps *steps);
 int gw_replay_list_lanes(struct gw_replay *replay);
 int gw_replay_find_exchanges(struct gw_replay *replay);
 

@@ -35,7 +35,9 @@ struct builder {
     const struct gw_call_ops *call_ops;
     size_t node_room, op_room, order_room, phase_room;
     size_t event_room;
-    uint64_t window_begin, window_end;
+    struct gw_interval window;
+    const struct gw_lane_steps *steps;
+    struct gw_interval *lane_windows; /* by lane: the same steps as it makes them */
     bool launches_wait;
 };
 
@@ -371,8 +373,7 @@ static int find_window(struct builder *b)
             break;
         }
     }
-    b->window_begin = begin;
-    b->window_end = end;
+    b->window = (struct gw_interval){begin, end};
     return 0;
 }
 
@@ -394,22 +395,6 @@ static void find_engines(struct builder *b)
         free_ns[at] = max_u64(free_ns[at], op->end_ns);
     }
     memset(free_ns, 0, 2 * model->devices_count * sizeof *free_ns);
-}
-
-/* The lane whose sequence the steps of its process were found in. */
-static uint32_t lane_of_step(const struct builder *b, const struct gw_step *step)
-{
-    const struct gw_model *model = b->model;
-    for (uint32_t i = 0; i < step->op_count; i++) {
-        uint32_t stream = model->ops[model->process_ops[step->first_op + i]].stream;
-        if (stream != GW_NONE)
-            return b->replay->device_lane[model->streams[stream].device];
-    }
-    for (size_t d = 0; d < model->devices_count; d++) {
-        if (model->devices[d].process == step->process)
-            return b->replay->device_lane[d];
-    }
-    return 0;
 }
 
 /* The first node of a lane that begins at or after t_ns; nodes are in order of begin. */
@@ -436,13 +421,13 @@ static int add_phases(struct builder *b)
     for (size_t s = 0; s < model->steps_count; s++) {
         const struct gw_step *step = &model->steps[s];
         replay->step_nodes[s] = GW_NONE;
-        if (step->warmup || step->begin_ns < b->window_begin || step->end_ns > b->window_end) {
+        if (!gw_is_analysed_within(step, b->window)) {
             last = NULL;
             continue;
         }
         if (last && last->process != step->process)
             last = NULL;
-        uint32_t lane = lane_of_step(b, step);
+        uint32_t lane = b->steps->first[step->process] + gw_lane_of_step(model, step);
         size_t node = first_node_of(replay, lane, step->begin_ns);
         size_t end = first_node_of(replay, lane, step->end_ns);
         replay->step_nodes[s] = (uint32_t)node;
@@ -466,6 +451,7 @@ static int allocate(struct builder *b)
     const struct gw_model *model = b->model;
     struct gw_replay *replay = b->replay;
     struct measured *now = &b->now;
+    b->lane_windows = calloc(b->steps->first[model->processes_count] + 1u, sizeof *b->lane_windows);
     now->stream_end = calloc(model->streams_count + 1, sizeof *now->stream_end);
     now->blocking_end = calloc(model->devices_count + 1, sizeof *now->blocking_end);
     now->engine_free = calloc(2 * model->devices_count + 1, sizeof *now->engine_free);
@@ -479,8 +465,9 @@ static int allocate(struct builder *b)
     replay->engine_serial = calloc(2 * model->devices_count + 1, sizeof *replay->engine_serial);
     if (!now->stream_end || !now->blocking_end || !now->engine_free || !now->thread_end || !now->thread_node ||
         !now->thread_earlier || !now->process_busy || !now->legacy || !replay->step_nodes || !replay->stream_begin_ns ||
-        !replay->engine_serial)
+        !replay->engine_serial || !b->lane_windows)
         return -ENOMEM;
+    gw_lane_windows(b->steps, b->window, b->lane_windows);
     memset(now->thread_node, 0xff, (model->threads_count + 1) * sizeof *now->thread_node);
     memset(now->thread_earlier, 0xff, (model->threads_count + 1) * sizeof *now->thread_earlier);
     memset(now->legacy, 0xff, (model->devices_count + 1) * sizeof *now->legacy);
@@ -502,7 +489,13 @@ static void release(struct builder *b)
     free(b->now.thread_earlier);
     free(b->now.process_busy);
     free(b->now.legacy);
+    free(b->lane_windows);
     gw_map_clear(&b->events);
+}
+
+static const struct gw_interval *window_of(const struct builder *b, uint32_t call)
+{
+    return &b->lane_windows[b->replay->thread_lane[b->model->calls[call].thread]];
 }
 
 static int add_nodes(struct builder *b)
@@ -510,32 +503,31 @@ static int add_nodes(struct builder *b)
     const struct gw_model *model = b->model;
     int ret = 0;
     for (size_t i = 0; i < model->ops_count; i++) { /* what was under way when the window begins */
-        if (model->ops[i].outer_call != GW_NONE && model->calls[model->ops[i].outer_call].begin_ns < b->window_begin)
+        const uint32_t call = model->ops[i].outer_call;
+        if (call != GW_NONE && model->calls[call].begin_ns < window_of(b, call)->begin_ns)
             pass_op(b, &model->ops[i]);
     }
     memcpy(b->replay->stream_begin_ns, b->now.stream_end, model->streams_count * sizeof *b->now.stream_end);
     for (uint32_t c = 0; c < model->calls_count && ret == 0; c++) {
-        const struct gw_call *call = &model->calls[c];
-        if (call->depth > 1 || call->begin_ns < b->window_begin)
-            continue;
-        if (call->begin_ns >= b->window_end)
-            break;
-        ret = add_node(b, c);
+        const uint64_t begin_ns = model->calls[c].begin_ns;
+        if (model->calls[c].depth <= 1 && begin_ns >= window_of(b, c)->begin_ns && begin_ns < window_of(b, c)->end_ns)
+            ret = add_node(b, c);
     }
     return ret;
 }
 
-int gw_replay_create(const struct gw_host *host, const struct gw_call_ops *call_ops, bool launches_wait,
-                     struct gw_replay **ret_replay)
+int gw_replay_create(const struct gw_host *host, const struct gw_call_ops *call_ops, const struct gw_lane_steps *steps,
+                     bool launches_wait, struct gw_replay **ret_replay)
 {
-    struct builder b = {.host = host, .model = host->model, .call_ops = call_ops, .launches_wait = launches_wait};
+    struct builder b = {
+        .host = host, .model = host->model, .call_ops = call_ops, .steps = steps, .launches_wait = launches_wait};
     int ret = -ENOMEM;
     b.replay = calloc(1, sizeof *b.replay);
     if (!b.replay)
         goto end;
     b.replay->host = host;
     b.replay->latency_ns = GW_LAUNCH_LATENCY_ASSUMED_NS;
-    if ((ret = find_window(&b)) < 0 || (ret = allocate(&b)) < 0 || (ret = gw_replay_find_lanes(b.replay)) < 0)
+    if ((ret = find_window(&b)) < 0 || (ret = allocate(&b)) < 0 || (ret = gw_replay_find_lanes(b.replay, steps)) < 0)
         goto end;
     find_engines(&b);
     if ((ret = gw_replay_measure_run(b.replay)) < 0 || (ret = add_nodes(&b)) < 0 ||

@@ -7,30 +7,18 @@
 #include "analyzer/verdicts/replay.h"
 
 /* Lanes are those of the model, numbered through over all processes. */
-int gw_replay_find_lanes(struct gw_replay *replay)
+int gw_replay_find_lanes(struct gw_replay *replay, const struct gw_lane_steps *steps)
 {
     const struct gw_model *model = replay->host->model;
-    uint32_t *first = calloc(model->processes_count + 2, sizeof *first);
     replay->thread_lane = calloc(model->threads_count + 1, sizeof *replay->thread_lane);
     replay->device_lane = calloc(model->devices_count + 1, sizeof *replay->device_lane);
-    if (!first || !replay->thread_lane || !replay->device_lane) {
-        free(first);
+    if (!replay->thread_lane || !replay->device_lane)
         return -ENOMEM;
-    }
-    for (size_t p = 0; p < model->processes_count; p++)
-        first[p + 1] = 1; /* lane 0, with or without a device */
-    for (size_t d = 0; d < model->devices_count; d++) {
-        uint32_t *lanes = &first[model->devices[d].process + 1], least = model->devices[d].lane + 1;
-        *lanes = *lanes < least ? least : *lanes;
-    }
-    for (size_t p = 0; p < model->processes_count; p++)
-        first[p + 1] += first[p];
     for (size_t d = 0; d < model->devices_count; d++)
-        replay->device_lane[d] = first[model->devices[d].process] + model->devices[d].lane;
+        replay->device_lane[d] = steps->first[model->devices[d].process] + model->devices[d].lane;
     for (size_t t = 0; t < model->threads_count; t++)
-        replay->thread_lane[t] = first[model->threads[t].process] + model->threads[t].lane;
-    replay->lanes_count = first[model->processes_count];
-    free(first);
+        replay->thread_lane[t] = steps->first[model->threads[t].process] + model->threads[t].lane;
+    replay->lanes_count = steps->first[model->processes_count];
     return 0;
 }
 
