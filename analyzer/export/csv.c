@@ -14,6 +14,7 @@
 struct source {
     const struct gw_model *model;
     const struct gw_budget *budget;
+    const struct gw_exchanges *exchanges;
     const struct gw_compile *compiles;
     size_t compiles_count;
 };
@@ -117,7 +118,7 @@ static void write_collectives(FILE *file, const struct source *source)
         putc(',', file);
         put_time(file, collective->arrival_wait_ns);
         putc(',', file);
-        double bus_gbps = gw_exchange_bus_gbps(model, collective);
+        double bus_gbps = gw_exchange_bus_gbps(source->exchanges, model, collective);
         if (bus_gbps >= 0) {
             fprintf(file, "%.3f", bus_gbps);
         }
@@ -214,11 +215,13 @@ int gw_export_csv(const struct gw_model *model, const struct gw_budget *budget, 
     } files[] = {{"calls.csv", write_calls}, {"ops.csv", write_ops},   {"collectives.csv", write_collectives},
                  {"steps.csv", write_steps}, {"gaps.csv", write_gaps}, {"compiles.csv", write_compiles}};
     enum { FILE_COUNT = sizeof(files) / sizeof(files[0]) };
-    struct source source = {.model = model, .budget = budget};
+    struct gw_exchanges exchanges;
+    struct source source = {.model = model, .budget = budget, .exchanges = &exchanges};
     struct gw_output outputs[FILE_COUNT];
     size_t written = 0;
     struct gw_compile *compiles = NULL;
-    int status = gw_compiles_list(model, &compiles, &source.compiles_count);
+    int status = gw_exchanges_init(&exchanges, model);
+    status = status ? status : gw_compiles_list(model, &compiles, &source.compiles_count);
     source.compiles = compiles;
     while (written < FILE_COUNT && !status) {
         status = write_file(folder, files[written].name, &source, files[written].write, &outputs[written]);
@@ -236,6 +239,7 @@ int gw_export_csv(const struct gw_model *model, const struct gw_budget *budget, 
         }
         status = status ? status : taken;
     }
+    gw_exchanges_release(&exchanges);
     free(compiles);
     return status;
 }

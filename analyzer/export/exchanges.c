@@ -3,6 +3,27 @@
 #include <errno.h>
 #include <stdlib.h>
 
+static bool is_message(const struct gw_collective *collective)
+{
+    return collective->kind == GW_COMM_SEND || collective->kind == GW_COMM_RECV;
+}
+
+static void add_collective(struct gw_exchanges *exchanges, const struct gw_model *model, uint32_t index)
+{
+    const struct gw_collective *collective = &model->collectives[index];
+    const uint32_t op = collective->op;
+    if (exchanges->count[op]++ == 0)
+        exchanges->first[op] = index;
+    const struct gw_collective *first = &model->collectives[exchanges->first[op]];
+    exchanges->mixed[op] |= collective != first && (!is_message(first) || !is_message(collective) ||
+                                                    first->size_bytes != collective->size_bytes);
+    const uint64_t arrived_ns = collective->arrival_wait_ns == GW_TIME_UNKNOWN || collective->match == GW_NONE
+                                    ? GW_TIME_UNKNOWN /* later than any */
+                                    : model->ops[op].start_ns + collective->arrival_wait_ns;
+    if (arrived_ns > exchanges->arrived_ns[op])
+        exchanges->arrived_ns[op] = arrived_ns;
+}
+
 int gw_exchanges_init(struct gw_exchanges *ret_exchanges, const struct gw_model *model)
 {
     *ret_exchanges = (struct gw_exchanges){0};
@@ -10,14 +31,15 @@ int gw_exchanges_init(struct gw_exchanges *ret_exchanges, const struct gw_model 
         return 0;
     ret_exchanges->first = malloc((model->ops_count + 1) * sizeof(uint32_t));
     ret_exchanges->count = calloc(model->ops_count + 1, sizeof(uint32_t));
-    if (!ret_exchanges->first || !ret_exchanges->count)
+    ret_exchanges->arrived_ns = calloc(model->ops_count + 1, sizeof(uint64_t));
+    ret_exchanges->mixed = calloc(model->ops_count + 1, sizeof(bool));
+    if (!ret_exchanges->first || !ret_exchanges->count || !ret_exchanges->arrived_ns || !ret_exchanges->mixed)
         return -ENOMEM;
     for (size_t i = 0; i < model->ops_count; i++)
         ret_exchanges->first[i] = GW_NONE;
     for (uint32_t i = 0; i < model->collectives_count; i++) {
-        uint32_t op = model->collectives[i].op;
-        if (op != GW_NONE && ret_exchanges->count[op]++ == 0)
-            ret_exchanges->first[op] = i;
+        if (model->collectives[i].op != GW_NONE)
+            add_collective(ret_exchanges, model, i);
     }
     return 0;
 }
@@ -26,6 +48,8 @@ void gw_exchanges_release(struct gw_exchanges *exchanges)
 {
     free(exchanges->first);
     free(exchanges->count);
+    free(exchanges->arrived_ns);
+    free(exchanges->mixed);
     *exchanges = (struct gw_exchanges){0};
 }
 
@@ -38,13 +62,23 @@ const struct gw_collective *gw_exchanges_of_op(const struct gw_exchanges *exchan
     return &model->collectives[exchanges->first[op]];
 }
 
-double gw_exchange_bus_gbps(const struct gw_model *model, const struct gw_collective *collective)
+double gw_exchange_gbps(const struct gw_exchanges *exchanges, const struct gw_model *model,
+                        const struct gw_collective *collective)
 {
-    const struct gw_communicator *communicator = &model->communicators[collective->communicator];
-    if (collective->transfer_ns == GW_TIME_UNKNOWN || collective->transfer_ns == 0)
+    const uint32_t op = collective->op;
+    if (op == GW_NONE || collective->match == GW_NONE || exchanges->mixed[op] ||
+        exchanges->arrived_ns[op] >= model->ops[op].end_ns) /* or unknown */
         return -1;
-    return gw_comm_bus_factor((enum gw_comm_kind)collective->kind, communicator->size) *
-           (double)collective->size_bytes / (double)collective->transfer_ns;
+    return (double)collective->size_bytes / (double)(model->ops[op].end_ns - exchanges->arrived_ns[op]);
+}
+
+double gw_exchange_bus_gbps(const struct gw_exchanges *exchanges, const struct gw_model *model,
+                            const struct gw_collective *collective)
+{
+    const double gbps = gw_exchange_gbps(exchanges, model, collective);
+    return gbps < 0 ? gbps
+                    : gbps * gw_comm_bus_factor((enum gw_comm_kind)collective->kind,
+                                                model->communicators[collective->communicator].size);
 }
 
 struct gw_exchange_elements gw_exchange_elements(const struct gw_model *model, const struct gw_collective *collective)

@@ -14,6 +14,7 @@
 struct lines {
     const struct gw_model *model;
     const struct gw_names *names;
+    struct gw_exchanges exchanges;
     struct gw_json json;
 };
 
@@ -231,7 +232,7 @@ static int write_collectives(struct lines *lines)
         const struct gw_collective *collective = &model->collectives[i];
         const struct gw_communicator *communicator = &model->communicators[collective->communicator];
         const struct gw_op *op = collective->op == GW_NONE ? NULL : &model->ops[collective->op];
-        double bus_gbps = gw_exchange_bus_gbps(model, collective);
+        double bus_gbps = gw_exchange_bus_gbps(&lines->exchanges, model, collective);
         char id[24];
         if (collective->match == GW_NONE)
             continue; /* the call failed */
@@ -311,8 +312,8 @@ int gw_export_jsonl(const struct gw_model *model, const struct gw_budget *budget
     struct gw_names names;
     struct gw_output output;
     struct lines lines = {.model = model, .names = &names};
-    int status = gw_names_init(&names, model);
-    status = status ? status : gw_output_open(&output, path);
+    int status = gw_names_init(&names, model), exchanges_status = gw_exchanges_init(&lines.exchanges, model);
+    status = status ? status : exchanges_status ? exchanges_status : gw_output_open(&output, path);
     if (!status) {
         status = gw_json_init(&lines.json, &output);
         status = status ? status : write_context(&lines);
@@ -325,6 +326,7 @@ int gw_export_jsonl(const struct gw_model *model, const struct gw_budget *budget
         gw_json_release(&lines.json);
         status = gw_output_close(&output, status);
     }
+    gw_exchanges_release(&lines.exchanges);
     gw_names_release(&names);
     return status;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/export/exchanges.h"
 #include "analyzer/model/sorted.h"
 
 /* Lines of the text; the rest is summed up. */
@@ -25,10 +26,8 @@ static int by_group(const void *left, const void *right)
     return (a->collective->kind > b->collective->kind) - (a->collective->kind < b->collective->kind);
 }
 
-/* carried: by operation, how many collectives and messages it carries out: the time of one among several says nothing
- * of its rate. */
 static struct gw_comm_facts facts_of(const struct gw_model *model, const struct sample *samples, size_t count,
-                                     const uint32_t *carried, double *scratch)
+                                     const struct gw_exchanges *exchanges, double *scratch)
 {
     const struct gw_collective *first = samples[0].collective;
     struct gw_comm_facts facts = {.communicator = samples[0].communicator,
@@ -46,8 +45,9 @@ static struct gw_comm_facts facts_of(const struct gw_model *model, const struct 
         facts.timed++;
         facts.wait_ns += (double)collective->arrival_wait_ns;
         facts.transfer_ns += (double)collective->transfer_ns;
-        if (collective->transfer_ns > 0 && carried[collective->op] == 1)
-            scratch[rated++] = (double)collective->size_bytes / (double)collective->transfer_ns;
+        const double gbps = gw_exchange_gbps(exchanges, model, collective);
+        if (gbps >= 0)
+            scratch[rated++] = gbps;
     }
     facts.wait_ns /= facts.timed ? facts.timed : 1;
     facts.transfer_ns /= facts.timed ? facts.timed : 1;
@@ -74,13 +74,11 @@ static int create_facts(const struct gw_model *model, struct gw_comm_facts **ret
     struct sample *samples = calloc(count + 1, sizeof *samples);
     struct gw_comm_facts *facts = calloc(count + 1, sizeof *facts);
     double *scratch = calloc(count + 1, sizeof *scratch);
-    uint32_t *carried = calloc(model->ops_count + 1, sizeof *carried);
-    int ret = -ENOMEM;
-    if (!samples || !facts || !scratch || !carried)
+    struct gw_exchanges exchanges;
+    int ret = gw_exchanges_init(&exchanges, model);
+    if (!samples || !facts || !scratch || ret < 0) {
+        ret = -ENOMEM;
         goto end;
-    for (size_t i = 0; i < count; i++) {
-        if (model->collectives[i].op != GW_NONE)
-            carried[model->collectives[i].op]++;
     }
     for (size_t i = 0; i < count; i++)
         samples[i] =
@@ -89,7 +87,7 @@ static int create_facts(const struct gw_model *model, struct gw_comm_facts **ret
     for (size_t from = 0, to; from < count; from = to) {
         for (to = from; to < count && by_group(&samples[to], &samples[from]) == 0;)
             to++;
-        facts[found++] = facts_of(model, &samples[from], to - from, carried, scratch);
+        facts[found++] = facts_of(model, &samples[from], to - from, &exchanges, scratch);
     }
     qsort(facts, found, sizeof *facts, by_time);
     *ret_facts = facts;
@@ -98,7 +96,7 @@ static int create_facts(const struct gw_model *model, struct gw_comm_facts **ret
 end:
     free(samples);
     free(facts);
-    free(carried);
+    gw_exchanges_release(&exchanges);
     free(scratch);
     return ret;
 }

@@ -459,14 +459,15 @@ static void write_collectives(struct database *self)
     struct statement rows =
         prepare(self, "INSERT INTO GPUWITNESS_COLLECTIVES VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     struct gw_correlator correlator;
+    struct gw_exchanges exchanges;
     uint32_t call = 0, number = 0;
-    int status = gw_correlator_init(&correlator, model);
-    self->status = self->status ? self->status : status;
+    int status = gw_correlator_init(&correlator, model), exchanges_status = gw_exchanges_init(&exchanges, model);
+    self->status = self->status ? self->status : status ? status : exchanges_status;
     for (size_t i = 0; self->status == 0 && i < model->collectives_count; i++) {
         const struct gw_collective *collective = &model->collectives[i];
         const struct gw_communicator *communicator = &model->communicators[collective->communicator];
         const struct gw_op *op = collective->op == GW_NONE ? NULL : &model->ops[collective->op];
-        double bus_gbps = gw_exchange_bus_gbps(model, collective);
+        double bus_gbps = gw_exchange_bus_gbps(&exchanges, model, collective);
         char id[24];
         for (; call <= collective->call; call++)
             number = gw_correlator_next(&correlator, model, call);
@@ -491,6 +492,7 @@ static void write_collectives(struct database *self)
             put_real(&rows, bus_gbps);
         write_row(&rows);
     }
+    gw_exchanges_release(&exchanges);
     gw_correlator_release(&correlator);
     sqlite3_finalize(rows.handle);
 }
