@@ -15,6 +15,8 @@
 #define LACKING 0.6       /* share of the typical unit's kinds that an evaluation has at most */
 #define LONG 1.3          /* times the typical length: something follows the step inside its unit */
 
+#define HEADS_MOST 8 /* steps before the first one that the mark shows */
+
 struct applying {
     const struct gw_sequence *sequence;
     size_t *positions; /* begins of units, then the end of the sequence */
@@ -220,15 +222,35 @@ static void take_unit(struct applying *self, size_t unit)
     }
 }
 
+/* Steps right before the first one that was found, each before the next: a host that runs ahead begins some steps
+ * before it waits for the first time, and the mark may be a wait. Stores them in order; returns how many. */
+static size_t add_heads(struct applying *self, struct gw_step_range *ranges)
+{
+    size_t begins[HEADS_MOST], count = 0, first = self->range_count ? self->ranges[0].first : 0;
+    double similarity = 0;
+    while (count < HEADS_MOST && first > 0) {
+        const size_t at = step_before(self, first, 0, &similarity);
+        if (at == GW_NO_EVENT) {
+            break;
+        }
+        begins[count++] = first = at;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const size_t end = i + 1 < count ? begins[count - 2 - i] : self->ranges[0].first;
+        ranges[i] = (struct gw_step_range){.first = begins[count - 1 - i], .count = end - begins[count - 1 - i]};
+    }
+    return count;
+}
+
 /* The mark may need what comes before it (a wait, a kernel) and so miss steps that follow something else: the run's
- * first one, one after an evaluation. Looks for them right before each step that was found. */
+ * first ones, one after an evaluation. Looks for them right before each step that was found. */
 static int add_missed(struct applying *self)
 {
-    struct gw_step_range *ranges = malloc((2 * self->range_count + 1) * sizeof(*ranges));
-    size_t count = 0, end = 0;
+    struct gw_step_range *ranges = malloc((2 * self->range_count + 1 + HEADS_MOST) * sizeof(*ranges));
     if (!ranges) {
         return -ENOMEM;
     }
+    size_t count = add_heads(self, ranges), end = self->range_count ? self->ranges[0].first : 0;
     for (size_t i = 0; i < self->range_count; i++) {
         double similarity = 0;
         size_t first = self->ranges[i].first;
