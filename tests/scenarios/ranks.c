@@ -145,9 +145,16 @@ void rank_step(struct rank *rank)
     upload_batch(&rank->trainer);
 }
 
+size_t ring_bytes(const struct rank *rank, size_t bytes)
+{
+    const size_t count = (size_t)rank->count, floats = bytes / sizeof(float) * count / (2 * (count - 1));
+    return (floats ? floats : 1) * sizeof(float);
+}
+
 void all_reduce(struct rank *rank, size_t bytes, cudaStream_t stream)
 {
-    NCCL(ncclAllReduce(rank->buckets, rank->buckets, bytes / sizeof(float), ncclFloat, ncclSum, rank->comm, stream));
+    NCCL(ncclAllReduce(rank->buckets, rank->buckets, ring_bytes(rank, bytes) / sizeof(float), ncclFloat, ncclSum,
+                       rank->comm, stream));
 }
 
 void all_reduce_beside(struct rank *rank, unsigned bucket, size_t bytes)

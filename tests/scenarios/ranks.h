@@ -38,7 +38,11 @@ void run_ranks(struct scenario *scenario, enum rank_place place, int count, size
 /* Begins a step: counts it, and waits for the step before the last. */
 void rank_step(struct rank *rank);
 
-/* Sums `bytes` of the buckets over the ranks, on a stream. */
+/* What takes more ranks as long to reduce as `bytes` take two, so that a scenario has the same proportions on any
+ * number of them: in a ring each link carries 2 (n - 1) / n of the bytes. */
+size_t ring_bytes(const struct rank *rank, size_t bytes);
+
+/* Sums the buckets over the ranks, on a stream: `bytes` of them, or what takes more than two ranks as long. */
 void all_reduce(struct rank *rank, size_t bytes, cudaStream_t stream);
 
 /* The same on the communication stream, after what is on the compute stream by now. */

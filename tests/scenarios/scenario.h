@@ -16,6 +16,7 @@
  *   every     the fault strikes once in so many steps (1)
  *   compare   "no" when there is no repaired variant, or its steps are not comparable
  *   report    options of gpuwitness report
+ *   least     fewer ranks than this do not show the fault
  *   config    a line of the simulated GPU's configuration; may be given often
  *
  * Kernels are those of kernels.cu: they take the time they are given, on a GPU too.

@@ -15,7 +15,7 @@ static void train(struct rank *rank)
         launch_many(KERNEL_FORWARD, rank->trainer.stream, 4, 300 * US);
         for (unsigned bucket = 0; bucket < 4; bucket++) {
             launch(KERNEL_BACKWARD, rank->trainer.stream, 600 * US);
-            all_reduce_beside(rank, bucket, bucket < 3 ? 256 * KIB : 32 * KIB);
+            all_reduce_beside(rank, bucket, bucket < 3 ? 384 * KIB : 48 * KIB);
         }
         join_communication(rank);
         launch(KERNEL_OPTIMIZER, rank->trainer.stream, 200 * US);

@@ -1,6 +1,6 @@
 /*
  * source: a pipeline of two stages
- * fault: two micro-batches fill it badly; repaired there are four of half the size
+ * fault: as many micro-batches as stages fill it badly; repaired there are twice as many of half the size
  * verdict: pipeline-bubble
  * repaired: pipeline-bubble
  * config: devices 2
@@ -10,36 +10,35 @@
 
 #define PIECE_BYTES (16 * KIB)
 
-static void pass(struct rank *rank, bool sends)
+static void receive(struct rank *rank, int from)
 {
-    const size_t count = PIECE_BYTES / sizeof(float);
-    const int other = 1 - rank->number;
-    if (sends)
-        NCCL(ncclSend(rank->buckets, count, ncclFloat, other, rank->comm, rank->trainer.stream));
-    else
-        NCCL(ncclRecv(rank->buckets, count, ncclFloat, other, rank->comm, rank->trainer.stream));
+    if (from >= 0 && from < rank->count)
+        NCCL(ncclRecv(rank->buckets, PIECE_BYTES / sizeof(float), ncclFloat, from, rank->comm, rank->trainer.stream));
+}
+
+static void send(struct rank *rank, int to)
+{
+    if (to >= 0 && to < rank->count)
+        NCCL(ncclSend(rank->buckets, PIECE_BYTES / sizeof(float), ncclFloat, to, rank->comm, rank->trainer.stream));
 }
 
 /* All forward passes, then all backward ones; the stages are equal. */
 static void train(struct rank *rank)
 {
-    const int pieces = rank->faulty ? 2 : 4;
+    const int pieces = rank->faulty ? rank->count : 2 * rank->count, before = rank->number - 1,
+              after = rank->number + 1;
     const uint64_t forward_ns = 1600 * US / (uint64_t)pieces, backward_ns = 2 * forward_ns;
     for (int step = 0; step < 25; step++) {
         rank_step(rank);
         for (int piece = 0; piece < pieces; piece++) {
-            if (rank->number == 1)
-                pass(rank, false);
+            receive(rank, before);
             launch(KERNEL_FORWARD, rank->trainer.stream, forward_ns);
-            if (rank->number == 0)
-                pass(rank, true);
+            send(rank, after);
         }
         for (int piece = 0; piece < pieces; piece++) {
-            if (rank->number == 0)
-                pass(rank, false);
+            receive(rank, after);
             launch(KERNEL_BACKWARD, rank->trainer.stream, backward_ns);
-            if (rank->number == 1)
-                pass(rank, true);
+            send(rank, before);
         }
         launch(KERNEL_OPTIMIZER, rank->trainer.stream, 200 * US);
     }

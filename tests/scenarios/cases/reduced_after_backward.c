@@ -15,10 +15,10 @@ static void train(struct rank *rank)
         for (unsigned bucket = 0; bucket < 4; bucket++) {
             launch(KERNEL_BACKWARD, rank->trainer.stream, 600 * US);
             if (!rank->faulty)
-                all_reduce_beside(rank, bucket, 128 * KIB);
+                all_reduce_beside(rank, bucket, 192 * KIB);
         }
         for (unsigned bucket = 0; bucket < 4 && rank->faulty; bucket++)
-            all_reduce_beside(rank, bucket, 128 * KIB);
+            all_reduce_beside(rank, bucket, 192 * KIB);
         join_communication(rank);
         launch(KERNEL_OPTIMIZER, rank->trainer.stream, 200 * US);
     }
@@ -26,5 +26,5 @@ static void train(struct rank *rank)
 
 void run_scenario(struct scenario *scenario)
 {
-    run_ranks(scenario, RANKS_IN_THREADS, 4, 128 * KIB, train);
+    run_ranks(scenario, RANKS_IN_THREADS, 4, 192 * KIB, train);
 }

@@ -1,10 +1,10 @@
 /*
  * source: the thread that started the project
- * fault: two of eight devices, pageable batches, unseen lengths, reduction in each micro-step among the compute
+ * fault: two of sixteen devices, pageable batches, unseen lengths, reduction in each micro-step among the compute
  * verdict: idle-device
  * also: comm-redundant, comm-serialised, recompile, pageable-copy, straggler, hiccup, dispatch-bound
  * compare: no
- * config: devices 8
+ * config: devices 16
  * config: nccl_gbps 1
  */
 #include <stdlib.h>

@@ -3,6 +3,7 @@
  * fault: ranks reduce in pairs, one of which has a slow link; repaired, the pairs are others
  * verdict: comm-slow-link
  * also: comm-bound
+ * least: 4
  * config: devices 4
  * config: nccl_gbps 4
  * config: link 0 1 2
@@ -18,7 +19,10 @@ static void train(struct rank *rank)
         rank_step(rank);
         launch_many(KERNEL_FORWARD, rank->trainer.stream, 4, 200 * US);
         launch_many(KERNEL_BACKWARD, rank->trainer.stream, 4, 400 * US);
-        all_reduce_beside(rank, 0, 512 * KIB);
+        CHECK(cudaEventRecord(rank->computed[0], rank->trainer.stream));
+        CHECK(cudaStreamWaitEvent(rank->communication, rank->computed[0], 0));
+        NCCL(ncclAllReduce(rank->buckets, rank->buckets, 512 * KIB / sizeof(float), ncclFloat, ncclSum, rank->comm,
+                           rank->communication));
         /* Then all agree whether the step was a good one. */
         NCCL(ncclAllReduce(rank->buckets, rank->buckets, 1, ncclFloat, ncclSum, all, rank->communication));
         join_communication(rank);
