@@ -17,6 +17,8 @@ static const unsigned word_counts[GW_FUNCTION_COUNT] = {
 #undef GW_FN
 };
 
+#include <cuda.h> // after the table, whose names it renames
+
 static void forms_name_words_that_exist(void **state)
 {
     unsigned typed = 0;
@@ -84,6 +86,35 @@ static void copies_have_direction_and_size(void **state)
     assert_true(copy.contiguous);
 }
 
+static void struct_copies_have_all_their_rows(void **state)
+{
+    CUDA_MEMCPY2D up = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                        .srcHost = (const void *)0x1000,
+                        .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                        .dstDevice = 0x2000,
+                        .WidthInBytes = 64,
+                        .Height = 3};
+    CUDA_MEMCPY3D down = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                          .srcDevice = 0x3000,
+                          .dstMemoryType = CU_MEMORYTYPE_HOST,
+                          .dstHost = (void *)0x4000,
+                          .WidthInBytes = 64,
+                          .Height = 3,
+                          .Depth = 5};
+    const uint64_t up_words[] = {(uint64_t)&up}, down_words[] = {(uint64_t)&down};
+    struct gw_copy copy;
+
+    (void)state;
+    gw_decode_copy(gw_form_of(GW_FUNCTION_cuMemcpy2D_v2), up_words, &copy);
+    assert_int_equal(copy.bytes, 64 * 3);
+    assert_int_equal(copy.direction, GW_COPY_H2D);
+    assert_true(copy.src == 0x1000 && copy.dst == 0x2000 && !copy.contiguous);
+    gw_decode_copy(gw_form_of(GW_FUNCTION_cuMemcpy3D_v2), down_words, &copy);
+    assert_int_equal(copy.bytes, 64 * 3 * 5);
+    assert_int_equal(copy.direction, GW_COPY_D2H);
+    assert_true(copy.src == 0x3000 && copy.dst == 0x4000);
+}
+
 static void images_tell_their_size(void **state)
 {
     unsigned char fat[64] = {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 40};
@@ -117,9 +148,13 @@ static void results_are_followed_only_after_success(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forms_name_words_that_exist), cmocka_unit_test(old_struct_copies_are_not_decoded),
-        cmocka_unit_test(launches_are_packed),         cmocka_unit_test(copies_have_direction_and_size),
-        cmocka_unit_test(images_tell_their_size),      cmocka_unit_test(results_are_followed_only_after_success),
+        cmocka_unit_test(forms_name_words_that_exist),
+        cmocka_unit_test(old_struct_copies_are_not_decoded),
+        cmocka_unit_test(launches_are_packed),
+        cmocka_unit_test(copies_have_direction_and_size),
+        cmocka_unit_test(struct_copies_have_all_their_rows),
+        cmocka_unit_test(images_tell_their_size),
+        cmocka_unit_test(results_are_followed_only_after_success),
     };
 
     gw_forms_init();

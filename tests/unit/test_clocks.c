@@ -12,6 +12,7 @@
 
 #include "analyzer/model/clocks.h"
 #include "analyzer/read/clock_shift.h"
+#include "analyzer/read/record_layout.h"
 
 enum { HOSTS = 4, EXCHANGES = 300, ERROR_NS = 20000 };
 
@@ -146,9 +147,43 @@ static void test_residual(void **state)
     free(run);
 }
 
+/* Every time of a record moves, those among its words too: an operation whose end stays would be years long. */
+static void test_shifting_leaves_no_time_behind(void **state)
+{
+    static const struct {
+        uint8_t type, word;
+    } times[] = {{GW_RECORD_thread_gap, GW_ARG_thread_gap_end},
+                 {GW_RECORD_gpu_op, GW_ARG_gpu_op_end},
+                 {GW_RECORD_gpu_node, GW_ARG_gpu_node_end},
+                 {GW_RECORD_gpu_clock, GW_ARG_gpu_clock_host}};
+    enum { KINDS = sizeof(times) / sizeof(times[0]) };
+    const struct gw_clock_shift shift = {.offset_ns = 5000, .about_ns = 2000000};
+    struct gw_record_stream stream = {.first_ns = UINT64_MAX};
+    struct gw_records records = {.streams = &stream, .stream_count = 1};
+    (void)state;
+    for (size_t i = 0; i < KINDS; i++) {
+        uint64_t words[GW_RECORD_WORDS_MAX] = {0};
+        words[times[i].word] = 2000000;
+        const struct gw_record record = {.type = times[i].type, .time_ns = 2500000, .begin_ns = 1500000};
+        assert_int_equal(gw_record_stream_append(&stream, &record, words, gw_record_words_of[times[i].type]), 0);
+    }
+    gw_record_stream_close(&stream);
+    assert_int_equal(gw_records_shift(&records, &shift), 0);
+    struct gw_record record;
+    for (uint32_t i = 0, at = 0; i < KINDS; i++) {
+        at = gw_record_get(stream.blocks[0], at, &record);
+        assert_int_equal(record.type, times[i].type);
+        assert_int_equal(record.time_ns, 2505000);
+        assert_int_equal(record.begin_ns, 1505000);
+        assert_int_equal(record.words[times[i].word], 2005000);
+    }
+    gw_record_stream_clear(&stream);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shifting_leaves_no_time_behind),
         cmocka_unit_test(test_fitted_in_spite_of_outliers),
         cmocka_unit_test(test_fitted_through_another_host),
         cmocka_unit_test(test_host_that_shares_nothing),
