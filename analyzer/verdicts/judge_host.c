@@ -259,15 +259,20 @@ static bool is_handover(const struct gw_judge *judge, const struct gw_fact *fact
     return node != GW_NONE && judge->replay->nodes[node].handed_by != GW_NONE;
 }
 
-/* By thread: whether it enqueues work in the analysed steps. Threads that only look now and then sleep in between. The
- * caller frees; NULL: no memory. */
-static bool *dispatching(const struct gw_judge *judge)
+/* What is known of a thread: whether it enqueues work in the analysed steps (threads that only look now and then sleep
+ * in between), and whether it slept there. */
+struct dispatcher {
+    bool enqueues, sleeps;
+};
+
+/* By thread. The caller frees; NULL: no memory. */
+static struct dispatcher *find_dispatchers(const struct gw_judge *judge)
 {
-    bool *threads = calloc(judge->model->threads_count + 1, sizeof *threads);
+    struct dispatcher *threads = calloc(judge->model->threads_count + 1, sizeof *threads);
     for (size_t i = 0; threads && i < judge->facts_count; i++) {
         const struct gw_fact *fact = &judge->facts[i];
         if (fact->step != GW_NONE && !fact->enqueues_nothing)
-            threads[gw_fact_thread(judge, fact)] = true;
+            threads[gw_fact_thread(judge, fact)].enqueues = true;
     }
     return threads;
 }
@@ -276,15 +281,16 @@ static int judge_sleep(struct gw_judge *judge, struct gw_verdict *verdict, bool 
 {
     struct gw_finding finding;
     double asleep_ns = 0, preempted_ns = 0;
-    bool *dispatches = dispatching(judge);
-    int ret = dispatches ? gw_finding_init(&finding, judge) : -ENOMEM;
+    uint32_t sleepers = 0;
+    struct dispatcher *dispatchers = find_dispatchers(judge);
+    int ret = dispatchers ? gw_finding_init(&finding, judge) : -ENOMEM;
     if (ret < 0) {
-        free(dispatches);
+        free(dispatchers);
         return ret;
     }
     for (size_t i = 0; i < judge->facts_count; i++) {
         const struct gw_fact *fact = &judge->facts[i], *before = gw_fact_before(judge, fact);
-        if (!before || before->step == GW_NONE || fact->compiling || !dispatches[gw_fact_thread(judge, fact)])
+        if (!before || before->step == GW_NONE || fact->compiling || !dispatchers[gw_fact_thread(judge, fact)].enqueues)
             continue;
         uint64_t blocked = 0;
         gw_fact_pause_ns(judge, fact, &blocked);
@@ -296,15 +302,21 @@ static int judge_sleep(struct gw_judge *judge, struct gw_verdict *verdict, bool 
             continue;
         }
         asleep_ns += (double)blocked;
+        sleepers += !dispatchers[gw_fact_thread(judge, fact)].sleeps;
+        dispatchers[gw_fact_thread(judge, fact)].sleeps = true;
         gw_finding_mark(&finding, judge, fact, GW_EDIT_NO_BLOCK);
     }
+    /* Several may sleep at the same time, and for longer than a step: what they do in all can exceed it. */
+    char who[64] = "the dispatching thread sleeps";
+    if (sleepers > 1)
+        snprintf(who, sizeof who, "%u dispatching threads, added up, sleep", sleepers);
     ret = gw_finding_conclude(&finding, judge, verdict,
-                              head ? "the dispatching thread sleeps %.3f ms a step before the step's first work, and "
-                                     "other programs take its CPU for %.3f ms"
-                                   : "the dispatching thread sleeps %.3f ms within a step, and other programs take its "
-                                     "CPU for %.3f ms",
-                              gw_a_step(judge, asleep_ns) / 1e6, gw_a_step(judge, preempted_ns) / 1e6);
-    free(dispatches);
+                              head ? "%s %.3f ms a step before the step's first work, and other programs take %s CPU "
+                                     "for %.3f ms"
+                                   : "%s %.3f ms within a step, and other programs take %s CPU for %.3f ms",
+                              who, gw_a_step(judge, asleep_ns) / 1e6, sleepers > 1 ? "their" : "its",
+                              gw_a_step(judge, preempted_ns) / 1e6);
+    free(dispatchers);
     gw_finding_release(&finding);
     return ret;
 }
