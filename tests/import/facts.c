@@ -165,7 +165,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < model->ops_count; i++) {
         const struct gw_op *op = &model->ops[i];
         printf("op %s %" PRIu64 " %" PRIu64 " stream %u bytes %" PRIu64 " call ", gw_op_kind_name(op->kind),
-               op->start_ns, op->end_ns, model->streams[op->stream].number, op->size_bytes);
+               op->start_ns, op->end_ns, model->streams[op->stream].number, (uint64_t)op->size_bytes);
         if (op->call == GW_NONE) {
             printf("none\n");
         } else {
