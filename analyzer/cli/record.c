@@ -373,9 +373,13 @@ static void print_summary(const struct recording *recording, const struct gw_ses
     if (left_running > 0)
         gw_complain(recording->command, "%zu process%s of the program %s still running and no longer recorded",
                     left_running, left_running == 1 ? "" : "es", left_running == 1 ? "is" : "are");
-    fprintf(stderr, "%s: %s: %s, %llu event%s lost; next: gpuwitness report %s\n", recording->command,
-            recording->output, gw_format_size(end->trace_bytes, size), (unsigned long long)end->events_discarded,
-            end->events_discarded == 1 ? "" : "s", recording->output);
+    char lost[48] = "";
+    /* How many events are missing for a problem, as a full disk, nobody counted. */
+    if (end->events_discarded > 0 || json_array_size(end->problems) == 0)
+        snprintf(lost, sizeof(lost), ", %llu event%s lost", (unsigned long long)end->events_discarded,
+                 end->events_discarded == 1 ? "" : "s");
+    fprintf(stderr, "%s: %s: %s%s; next: gpuwitness report %s\n", recording->command, recording->output,
+            gw_format_size(end->trace_bytes, size), lost, recording->output);
 }
 
 /* Runs the program to its end and returns its exit status. */
