@@ -71,7 +71,7 @@ int gw_comm_ready(const struct gw_judge *judge, struct gw_verdict *verdict, unsi
 /* ---- a change that is being made into a verdict ---- */
 
 struct gw_comm_plan {
-    struct gw_repair repair; /* the arrays below */
+    struct gw_repair repair; /* the arrays below; op_ns is unset for what neither communicates nor is replayed */
     uint8_t *calls, *ops;
     uint64_t *op_ns;
     struct gw_host_time *nodes; /* NULL until a judge wants it */

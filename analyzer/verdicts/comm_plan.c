@@ -18,8 +18,10 @@ int gw_comm_plan_init(struct gw_comm_plan *ret_plan, const struct gw_judge *judg
         gw_comm_plan_release(ret_plan);
         return -ENOMEM;
     }
-    for (size_t i = 0; i < model->ops_count; i++)
-        ret_plan->op_ns[i] = GW_TIME_UNKNOWN;
+    for (size_t i = 0; judge->replay && i < judge->replay->ops_count; i++)
+        ret_plan->op_ns[judge->replay->ops[i].op] = GW_TIME_UNKNOWN;
+    for (size_t i = 0; i < judge->comm->kernels_count; i++)
+        ret_plan->op_ns[judge->comm->kernels[i].op] = GW_TIME_UNKNOWN;
     return 0;
 }
 

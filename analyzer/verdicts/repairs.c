@@ -107,7 +107,8 @@ static int add_repair(struct merged *merged, const struct gw_replay *replay, con
         merged->op_ns = malloc((model->ops_count + 1) * sizeof *merged->op_ns);
         if (!merged->ops || !merged->op_ns)
             return -ENOMEM;
-        memset(merged->op_ns, 0xff, (model->ops_count + 1) * sizeof *merged->op_ns); /* GW_TIME_UNKNOWN */
+        for (size_t i = 0; i < replay->ops_count; i++) /* the replay asks for no others */
+            merged->op_ns[replay->ops[i].op] = GW_TIME_UNKNOWN;
     }
     for (size_t i = 0; i < replay->ops_count && kept->ops; i++) {
         merged->ops[replay->ops[i].op] |= kept->ops[i];
