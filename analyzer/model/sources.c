@@ -10,6 +10,8 @@
 
 /* Moves for each call after which sorting by insertion is given up: calls are nearly in order, or not at all. */
 #define MOVES_A_CALL 8u
+/* Calls whose places are remembered while they are sorted: nearly all moves are among the last few. */
+#define RECENT_CALLS 64u
 
 /* ---- sorting ---- */
 
@@ -37,9 +39,23 @@ static bool goes_before(struct place a, struct place b)
 
 /* Calls as they are sorted by insertion. */
 struct sorting {
-    struct place last; /* of the last call */
-    size_t moves_left; /* 0: given up */
+    struct place recent[RECENT_CALLS]; /* of the last ones, that of the call at i in [i % RECENT_CALLS] */
+    size_t moves_left;                 /* 0: given up */
 };
+
+/* The place of one of count calls. */
+static struct place place_at(const struct gw_builder *builder, const struct sorting *sorting, const uint32_t *calls,
+                             size_t count, size_t at)
+{
+    return count - at <= RECENT_CALLS ? sorting->recent[at % RECENT_CALLS] : place_of(builder, calls[at]);
+}
+
+static void remember(struct sorting *sorting, size_t count, size_t at, struct place place)
+{
+    if (count - at <= RECENT_CALLS) {
+        sorting->recent[at % RECENT_CALLS] = place;
+    }
+}
 
 /* Puts the last of count calls, whose place is given, where it belongs among those before it. */
 static void insert_last(const struct gw_builder *builder, struct sorting *sorting, uint32_t *calls, size_t count,
@@ -47,15 +63,17 @@ static void insert_last(const struct gw_builder *builder, struct sorting *sortin
 {
     size_t at = count - 1;
     const uint32_t call = calls[at];
-    if (at == 0 || !goes_before(place, sorting->last)) {
-        sorting->last = place;
-        return;
-    }
-    for (; at > 0 && sorting->moves_left && goes_before(place, place_of(builder, calls[at - 1])); at--) {
+    for (; at > 0 && sorting->moves_left; at--) {
+        const struct place before = place_at(builder, sorting, calls, count, at - 1);
+        if (!goes_before(place, before)) {
+            break;
+        }
         calls[at] = calls[at - 1];
+        remember(sorting, count, at, before);
         sorting->moves_left--;
     }
     calls[at] = call;
+    remember(sorting, count, at, place);
 }
 
 /* Sorts calls that are too far out of order for that. */

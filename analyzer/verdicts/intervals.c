@@ -277,8 +277,11 @@ size_t gw_intervals_merge(struct gw_interval *intervals, size_t count)
 {
     if (!count)
         return 0;
-    qsort(intervals, count, sizeof *intervals, compare_intervals);
-    size_t kept = 0;
+    size_t kept = 0, sorted = 1;
+    while (sorted < count && intervals[sorted - 1].begin_ns <= intervals[sorted].begin_ns)
+        sorted++;
+    if (sorted < count)
+        qsort(intervals, count, sizeof *intervals, compare_intervals);
     for (size_t i = 1; i < count; i++) {
         if (intervals[i].begin_ns > intervals[kept].end_ns)
             intervals[++kept] = intervals[i];
