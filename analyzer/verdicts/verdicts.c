@@ -183,6 +183,11 @@ static int judge_all(struct gw_judge *judge, struct ranked *ranked)
         while (strcmp(suspects[turn->first].id, in_sequence[0]) == 0 && strcmp(suspects[s].id, in_sequence[1]) != 0)
             s++;
         turn->end = s + 1;
+        if (turn->end - turn->first > 1) { /* the longest one is begun first, so that others go on beside it */
+            const struct turn longest = *turn;
+            *turn = session.turns[0];
+            session.turns[0] = longest;
+        }
     }
     if (ret == 0)
         ret = gw_parallel_for(turns, take_turn, &session);
