@@ -10,9 +10,7 @@
 int gw_judge_run(const char *command, const struct gw_model *model, struct gw_judged *ret_judged)
 {
     struct gw_judged judged = {NULL, NULL};
-    int status = gw_budget_create_of_steps(model, &judged.budget);
-    if (status == 0)
-        status = gw_verdicts_create(model, judged.budget, &judged.verdicts);
+    const int status = gw_verdicts_create_with_budget(model, &judged.budget, &judged.verdicts);
     if (status != 0) {
         gw_complain(command, "%s: no memory for its report", model->run.path);
         gw_judged_release(&judged);

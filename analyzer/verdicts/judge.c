@@ -394,6 +394,11 @@ static int prepare(void *user, size_t half)
         find_blocking_launches(judge);
         return make_replay(judge);
     }
+    if (!judge->budget) {
+        if ((ret = gw_budget_create_of_steps(judge->model, &judge->own_budget)) < 0)
+            return ret;
+        judge->budget = judge->own_budget;
+    }
     if ((ret = measure_steps(judge)) < 0 || (ret = index_gaps(judge)) < 0)
         return ret;
     measure_classes(judge);
@@ -419,6 +424,7 @@ int gw_judge_init(struct gw_judge *ret_judge, const struct gw_model *model, cons
 
 void gw_judge_release(struct gw_judge *judge)
 {
+    gw_budget_destroy(judge->own_budget);
     gw_replay_destroy(judge->replay);
     gw_comm_destroy(judge->comm);
     gw_call_ops_release(&judge->call_ops);

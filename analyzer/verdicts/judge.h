@@ -40,6 +40,7 @@ _Static_assert(sizeof(struct gw_fact) == 16, "there are many facts");
 struct gw_judge {
     const struct gw_model *model;
     const struct gw_budget *budget;
+    struct gw_budget *own_budget; /* the same when none was given; whoever takes it leaves NULL */
     struct gw_host host;
     struct gw_call_ops call_ops;
     struct gw_lane_steps lane_steps;
@@ -74,6 +75,7 @@ static inline double gw_a_step(const struct gw_judge *judge, double count)
     return count / (judge->steps > 0 ? judge->steps : 1);
 }
 
+/* budget may be NULL: the judge makes its own, of steps. Returns 0 or -ENOMEM. */
 int gw_judge_init(struct gw_judge *ret_judge, const struct gw_model *model, const struct gw_budget *budget);
 void gw_judge_release(struct gw_judge *judge);
 

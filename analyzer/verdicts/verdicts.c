@@ -220,7 +220,9 @@ static int say_waits(struct gw_verdict *list, size_t count)
     return 0;
 }
 
-int gw_verdicts_create(const struct gw_model *model, const struct gw_budget *budget, struct gw_verdicts **ret_verdicts)
+/* budget NULL: one is made and given to *ret_budget. */
+static int create(const struct gw_model *model, const struct gw_budget *budget, struct gw_budget **ret_budget,
+                  struct gw_verdicts **ret_verdicts)
 {
     struct gw_judge judge;
     struct gw_verdicts *verdicts = calloc(1, sizeof *verdicts);
@@ -248,6 +250,10 @@ int gw_verdicts_create(const struct gw_model *model, const struct gw_budget *bud
         ret = say_waits(verdicts->list, SUSPECT_COUNT);
     if (judge.mean_ns > 0)
         verdicts->together_percent = 100 * verdicts->together_ms * 1e6 / judge.mean_ns;
+    if (ret == 0 && !budget) {
+        *ret_budget = judge.own_budget;
+        judge.own_budget = NULL;
+    }
 release:
     gw_judge_release(&judge);
     if (ret < 0)
@@ -261,6 +267,17 @@ end:
     free(ranked);
     gw_verdicts_destroy(verdicts);
     return ret;
+}
+
+int gw_verdicts_create(const struct gw_model *model, const struct gw_budget *budget, struct gw_verdicts **ret_verdicts)
+{
+    return create(model, budget, NULL, ret_verdicts);
+}
+
+int gw_verdicts_create_with_budget(const struct gw_model *model, struct gw_budget **ret_budget,
+                                   struct gw_verdicts **ret_verdicts)
+{
+    return create(model, NULL, ret_budget, ret_verdicts);
 }
 
 void gw_verdicts_destroy(struct gw_verdicts *verdicts)

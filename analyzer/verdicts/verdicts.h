@@ -50,6 +50,11 @@ struct gw_verdicts {
 
 /* Judges every suspect. Returns 0 or -ENOMEM; destroy with gw_verdicts_destroy. */
 int gw_verdicts_create(const struct gw_model *model, const struct gw_budget *budget, struct gw_verdicts **ret_verdicts);
+
+/* The same with the budget of gw_budget_create_of_steps, which is made beside what judging needs besides: for whoever
+ * wants both. The caller destroys both. */
+int gw_verdicts_create_with_budget(const struct gw_model *model, struct gw_budget **ret_budget,
+                                   struct gw_verdicts **ret_verdicts);
 void gw_verdicts_destroy(struct gw_verdicts *verdicts);
 
 /* Ids of all suspects in the order of verdicts.def; returns how many. The array and strings are static. */
