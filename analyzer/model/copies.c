@@ -123,7 +123,7 @@ static int rated_as(const struct gw_model *model, const struct gw_op *op)
 /* Bytes a microsecond, as whole numbers. */
 static uint64_t rate_of(const struct gw_op *op)
 {
-    return op->size_bytes * 1000 / (op->end_ns - op->start_ns);
+    return (uint64_t)op->size_bytes * 1000 / (op->end_ns - op->start_ns);
 }
 
 /* Goes through the operations that rates are taken of; lists NULL: counts them only. */

@@ -61,12 +61,12 @@ int gw_copy_rates(const struct gw_model *model, struct gw_copy_rate ret_rates[GW
 /* ---- content ---- */
 
 enum gw_repeat_kind {
-    GW_REPEAT_SAME, /* the same bytes the same way: an upload while the GPU still has them, or a download */
+    GW_REPEAT_SAME, /* the same bytes the same way: an upload while that GPU still has them, or a download from it */
     GW_REPEAT_BACK  /* an upload brings back what a download had just taken away, 4 KiB or more */
 };
 
-/* Two copies of a process that carry the same bytes, by their hash and size, with no other copy of these bytes between.
- */
+/* Two copies of a process that carry the same bytes, by their hash and size, with no other copy of these bytes between;
+ * with GW_REPEAT_SAME, none of the same device. */
 struct gw_repeat {
     uint32_t first, second; /* operations */
     enum gw_repeat_kind kind;

@@ -9,10 +9,11 @@
 
 /* Smaller ones are flags and counters, equal by chance. */
 #define ROUND_TRIP_BYTES 4096u
+#define DEVICES_LOOKED_AT 64u
 
 struct content {
     uint64_t hash, size_bytes, device_ptr, t_ns;
-    uint32_t op, process;
+    uint32_t op, process, device;
 };
 
 struct release {
@@ -68,12 +69,14 @@ static int list_contents(const struct gw_model *model, struct content **ret_list
         const struct gw_op *op = &model->ops[i];
         const struct gw_copy *copy = hashed_copy(model, op);
         if (copy)
-            list[count++] = (struct content){.hash = copy->hash,
-                                             .size_bytes = copy->size_bytes,
-                                             .device_ptr = op->kind == GW_OP_H2D ? copy->dst : copy->src,
-                                             .t_ns = model->calls[op->call].begin_ns,
-                                             .op = (uint32_t)i,
-                                             .process = model->threads[model->calls[op->call].thread].process};
+            list[count++] =
+                (struct content){.hash = copy->hash,
+                                 .size_bytes = copy->size_bytes,
+                                 .device_ptr = op->kind == GW_OP_H2D ? copy->dst : copy->src,
+                                 .t_ns = model->calls[op->call].begin_ns,
+                                 .op = (uint32_t)i,
+                                 .process = model->threads[model->calls[op->call].thread].process,
+                                 .device = op->stream == GW_NONE ? GW_NONE : model->streams[op->stream].device};
     }
     qsort(list, count, sizeof *list, by_content);
     *ret_list = list;
@@ -132,6 +135,20 @@ static bool same_bytes(const struct content *a, const struct content *b)
     return a->process == b->process && a->hash == b->hash && a->size_bytes == b->size_bytes;
 }
 
+/* The copy of the same bytes before contents[at] on the same device, NULL: none. Only so many are looked through: each
+ * of very many devices may have got them. */
+static const struct content *before_on_device(const struct content *contents, size_t at)
+{
+    for (size_t back = 1; back <= DEVICES_LOOKED_AT && back <= at; back++) {
+        const struct content *before = &contents[at - back];
+        if (!same_bytes(before, &contents[at]))
+            return NULL;
+        if (before->device == contents[at].device)
+            return before;
+    }
+    return NULL;
+}
+
 int gw_copy_repeats(const struct gw_model *model, struct gw_repeat **ret_repeats, size_t *ret_count)
 {
     struct content *contents = NULL;
@@ -149,14 +166,15 @@ int gw_copy_repeats(const struct gw_model *model, struct gw_repeat **ret_repeats
         goto end;
     found = 0;
     for (size_t i = 1; i < count; i++) {
-        const struct content *first = &contents[i - 1], *second = &contents[i];
-        const uint8_t before = model->ops[first->op].kind, now = model->ops[second->op].kind;
-        if (!same_bytes(first, second))
+        const struct content *last = &contents[i - 1], *second = &contents[i], *first = before_on_device(contents, i);
+        const uint8_t now = model->ops[second->op].kind;
+        if (!same_bytes(last, second))
             continue;
-        if (before == now && (now == GW_OP_D2H || !released_between(releases, release_count, first, second)))
+        if (first && model->ops[first->op].kind == now &&
+            (now == GW_OP_D2H || !released_between(releases, release_count, first, second)))
             repeats[found++] = (struct gw_repeat){first->op, second->op, GW_REPEAT_SAME};
-        else if (before == GW_OP_D2H && now == GW_OP_H2D && second->size_bytes >= ROUND_TRIP_BYTES)
-            repeats[found++] = (struct gw_repeat){first->op, second->op, GW_REPEAT_BACK};
+        else if (model->ops[last->op].kind == GW_OP_D2H && now == GW_OP_H2D && second->size_bytes >= ROUND_TRIP_BYTES)
+            repeats[found++] = (struct gw_repeat){last->op, second->op, GW_REPEAT_BACK};
     }
     *ret_repeats = repeats;
     *ret_count = found;

@@ -182,6 +182,31 @@ static void test_same_bytes(void **state)
     assert_int_equal(sums[GW_COPIES_D2H_PINNED].back, 0);
 }
 
+/* Each of two GPUs has to be given them. */
+static void test_other_device(void **state)
+{
+    struct play play = begin();
+    struct gw_copies copies;
+    (void)state;
+    const uint32_t other = gw_fixture_device(play.fixture, 1), own = play.streams[STREAM];
+    const uint32_t others = gw_fixture_stream(play.fixture, other, 1, GW_STREAM_NON_BLOCKING);
+    for (int i = 0; i < 2; i++) {
+        play.streams[STREAM] = own;
+        copy(&play, GW_OP_H2D, host(GW_HOST_PINNED, 8192, 5), 10000, 10100);
+        play.streams[STREAM] = others;
+        copy(&play, GW_OP_H2D, host(GW_HOST_PINNED, 8192, 5), 10000, 10100);
+    }
+    struct gw_model *model = gw_fixture_finish(play.fixture);
+    assert_int_equal(gw_copies_init(&copies, model), 0);
+    assert_int_equal(copies.devices_count, 2);
+    for (size_t d = 0; d < 2; d++) {
+        assert_int_equal(copies.devices[d].sums[GW_COPIES_H2D_PINNED].count, 2);
+        assert_int_equal(copies.devices[d].sums[GW_COPIES_H2D_PINNED].same, 1);
+    }
+    gw_copies_release(&copies);
+    gw_model_destroy(model);
+}
+
 static void test_rates(void **state)
 {
     struct gw_copy_sum sums[GW_COPY_GROUP_COUNT];
@@ -210,8 +235,12 @@ static void test_rates(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_groups),     cmocka_unit_test(test_exposed), cmocka_unit_test(test_analysed_steps_only),
-        cmocka_unit_test(test_same_bytes), cmocka_unit_test(test_rates),
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_exposed),
+        cmocka_unit_test(test_analysed_steps_only),
+        cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_other_device),
+        cmocka_unit_test(test_rates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
