@@ -75,7 +75,8 @@ static struct compiling find_pause(struct gw_judge *judge, const struct gw_compi
         const size_t middle = low + (high - low) / 2;
         const struct gw_fact *at = &judge->facts[middle];
         if (gw_fact_thread(judge, at) < compile->thread ||
-            (gw_fact_thread(judge, at) == compile->thread && judge->model->calls[at->call].begin_ns <= compile->begin_ns))
+            (gw_fact_thread(judge, at) == compile->thread &&
+             judge->model->calls[at->call].begin_ns <= compile->begin_ns))
             low = middle + 1;
         else
             high = middle;
