@@ -487,14 +487,15 @@ int gw_judge_autotune(struct gw_judge *judge, struct gw_verdict *verdict)
         gw_finding_mark(&finding, judge, fact, GW_EDIT_DROP | GW_EDIT_NO_OP);
         drop_round_trial(judge, &finding, fact);
     }
-    ret = by_frame
-              ? gw_finding_conclude(&finding, judge, verdict,
-                                    "%llu launches try kernels out that run in few steps: %u of them alone between "
-                                    "allocations, waits and time stamps, the rest at least %u together",
-                                    (unsigned long long)finding.count, by_frame, TRIAL_KERNELS)
-              : gw_finding_conclude(&finding, judge, verdict,
-                                    "%llu kernels run in one step only, at least %u of them together",
-                                    (unsigned long long)finding.count, TRIAL_KERNELS);
+    if (!by_frame)
+        ret = gw_finding_conclude(&finding, judge, verdict,
+                                  "%llu kernels run in one step only, at least %u of them together",
+                                  (unsigned long long)finding.count, TRIAL_KERNELS);
+    else
+        ret = gw_finding_conclude(&finding, judge, verdict,
+                                  "%llu launches try kernels out that run in few steps, %u of them one by one between "
+                                  "allocations, waits or time stamps",
+                                  (unsigned long long)finding.count, by_frame);
     gw_finding_release(&finding);
 end:
     free(names);
