@@ -108,6 +108,16 @@ def check_chrome(check, path, tables):
                "chrome: operations")
     known = {e["args"]["correlation"] for e in calls}
     check.expect(all(e["args"]["correlation"] in known for e in events["kernel"]), "chrome: kernels without a call")
+    # An arrow from each call to each operation it enqueued: viewers join its two halves by their number.
+    began = {}
+    for e in sorted(calls, key=lambda e: e["ts"]): # a nested call has the number of the one it is nested in
+        began.setdefault(e["args"]["correlation"], (e["tid"], e["ts"]))
+    enqueued = [e for cat in ("kernel", "gpu_memcpy", "gpu_memset") for e in events[cat] if "correlation" in e["args"]]
+    halves = {phase: [(e["id"], e["tid"], e["ts"]) for e in events["ac2g"] if e["ph"] == phase] for phase in "sf"}
+    check.same(halves["f"], [(e["args"]["correlation"], e["tid"], e["ts"]) for e in enqueued], "chrome: ends of arrows")
+    check.same([(number, began.get(number)) for number, _, _ in halves["s"]],
+               [(number, (tid, ts)) for number, tid, ts in halves["s"]], "chrome: begins of arrows")
+    check.same([h[0] for h in halves["s"]], [h[0] for h in halves["f"]], "chrome: arrows without an end")
     steps = [e for e in events["user_annotation"] if e["name"].startswith("ProfilerStep#")]
     check.same([(e["name"], e["ts"]) for e in steps],
                [(f"ProfilerStep#{s['step']}", microseconds(s["begin_ns"])) for s in tables["steps"]], "chrome: steps")
