@@ -106,7 +106,7 @@ def main():
     lines = subprocess.run([facts_program, path], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
     calls = collections.Counter(tuple(int(w) for w in line.split()[1:4]) for line in lines if line.startswith("call "))
     found = collections.Counter(line for line in lines
-                                if not line.startswith(("call ", "copy ", "thread ", "coverage ", "details ")))
+                                if not line.startswith(("call ", "thread ", "coverage ", "details ")))
     differences = [f"missing: {line}" for line in (wanted - found)] + [f"unwanted: {line}" for line in (found - wanted)]
     differences += [f"missing call: {call}" for call in (wanted_calls - calls)]
     differences += [f"unwanted call: {call}" for call in (calls - wanted_calls)]
