@@ -184,6 +184,8 @@ static int write_steps(struct lines *lines, const struct gw_budget *budget)
         gw_json_number(&lines->json, "process", model->steps[cell->step].process);
         gw_json_number(&lines->json, "step", model->steps[cell->step].number);
         gw_json_number(&lines->json, "device", model->devices[cell->device].number);
+        gw_json_number(&lines->json, "begin_ns", budget->times[cell->step].begin_ns);
+        gw_json_number(&lines->json, "end_ns", budget->times[cell->step].end_ns);
         gw_json_open_map(&lines->json, "ns");
         for (int c = 0; c < GW_CLASS_COUNT; c++)
             gw_json_number(&lines->json, gw_class_name((enum gw_class)c), cell->ns[c]);
