@@ -63,7 +63,8 @@ static void say(enum gw_exec_what what, uint32_t pid, uint32_t parent, uint32_t 
     const uint32_t room = GW_EXEC_NOTE_BYTES - GW_EXEC_NOTE_HEAD;
     const char *path = fifo();
     int saved_errno = errno;
-    int fd = path ? (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_NONBLOCK | O_CLOEXEC, 0) : -1;
+    // Opened for reading as well: were the recorder killed before the write, that would raise SIGPIPE in the program.
+    int fd = path ? (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_NONBLOCK | O_CLOEXEC, 0) : -1;
 
     if (fd >= 0) {
         uint32_t at = add_text(message.note.text, 0, room, file);
