@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define GROUP_BITS 5
 #define PLACE_MASK ((1u << GROUP_BITS) - 1)
@@ -26,20 +27,30 @@ static void sort_groups(struct gw_call_ops *ops, size_t groups)
 int gw_call_ops_init(struct gw_call_ops *ret_call_ops, const struct gw_model *model)
 {
     const size_t groups = (model->calls_count >> GROUP_BITS) + 1;
-    struct gw_call_ops ops = {.list = calloc(model->ops_count + 1, sizeof *ops.list),
-                              .places = calloc(model->ops_count + 1, sizeof *ops.places),
-                              .first = calloc(groups + 2, sizeof *ops.first)};
-    if (!ops.first || !ops.list || !ops.places) {
-        gw_call_ops_release(&ops);
+    struct gw_call_ops ops = {.ops = model->ops, .first = calloc(groups + 2, sizeof *ops.first)};
+    bool in_order = true;
+    if (!ops.first)
         return -ENOMEM;
-    }
     /* Counted two places on, so that filling the list leaves each group's begin in its own place. */
     for (size_t i = 0; i < model->ops_count; i++) {
-        if (model->ops[i].outer_call != GW_NONE)
-            ops.first[(model->ops[i].outer_call >> GROUP_BITS) + 2]++;
+        const uint32_t call = model->ops[i].outer_call;
+        if (call != GW_NONE)
+            ops.first[(call >> GROUP_BITS) + 2]++;
+        in_order &= call != GW_NONE && (i == 0 || model->ops[i - 1].outer_call <= call);
     }
     for (size_t g = 2; g < groups + 2; g++)
         ops.first[g] += ops.first[g - 1];
+    if (in_order) {
+        memmove(ops.first, ops.first + 1, (groups + 1) * sizeof *ops.first);
+        *ret_call_ops = ops;
+        return 0;
+    }
+    ops.list = calloc(model->ops_count + 1, sizeof *ops.list);
+    ops.places = calloc(model->ops_count + 1, sizeof *ops.places);
+    if (!ops.list || !ops.places) {
+        gw_call_ops_release(&ops);
+        return -ENOMEM;
+    }
     for (uint32_t i = 0; i < model->ops_count; i++) {
         uint32_t call = model->ops[i].outer_call;
         if (call == GW_NONE)
@@ -53,12 +64,17 @@ int gw_call_ops_init(struct gw_call_ops *ret_call_ops, const struct gw_model *mo
     return 0;
 }
 
+static uint32_t place_of(const struct gw_call_ops *call_ops, uint32_t at)
+{
+    return call_ops->places ? call_ops->places[at] : call_ops->ops[at].outer_call & PLACE_MASK;
+}
+
 /* The first in list[low] … list[high - 1] of the call at a place in its group, or of a later one. */
 static uint32_t first_from(const struct gw_call_ops *call_ops, uint32_t low, uint32_t high, uint32_t place)
 {
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (call_ops->places[middle] < place)
+        if (place_of(call_ops, middle) < place)
             low = middle + 1;
         else
             high = middle;
@@ -85,7 +101,7 @@ struct gw_op_range gw_call_ops_from(const struct gw_call_ops *call_ops, uint32_t
         return gw_call_ops_of(call_ops, call);
     const uint32_t *group = &call_ops->first[call >> GROUP_BITS], first = group[0] + place;
     uint32_t end = first;
-    while (end < group[1] && call_ops->places[end] == (call & PLACE_MASK))
+    while (end < group[1] && place_of(call_ops, end) == (call & PLACE_MASK))
         end++;
     return (struct gw_op_range){first, end};
 }

@@ -1,7 +1,8 @@
 /*
  * Which operations each outermost call enqueued.
  *
- * Memory: 5 bytes an operation, 4 for every 32 calls.
+ * Memory: 4 bytes for every 32 calls; 5 an operation where the operations do not stand in the order of outermost calls,
+ * as those of several threads that enqueue at the same time.
  */
 #ifndef GW_ANALYZER_VERDICTS_CALL_OPS_H
 #define GW_ANALYZER_VERDICTS_CALL_OPS_H
@@ -9,7 +10,8 @@
 #include "analyzer/model/model.h"
 
 struct gw_call_ops {
-    uint32_t *list;  /* indices into the model's operations, by outermost call, then in order of enqueue */
+    const struct gw_op *ops; /* the model's */
+    uint32_t *list; /* indices into them, by outermost call, then in order of enqueue; NULL: they stand in this order */
     uint8_t *places; /* likewise: the call's number modulo 32 */
     uint32_t *first; /* the operations of calls 32 × g … 32 × g + 31 are list[first[g]] … list[first[g + 1] - 1] */
 };
@@ -18,6 +20,12 @@ struct gw_call_ops {
 struct gw_op_range {
     uint32_t first, end;
 };
+
+/* Index into the model's operations of one of such a range. */
+static inline uint32_t gw_call_ops_op(const struct gw_call_ops *call_ops, uint32_t place)
+{
+    return call_ops->list ? call_ops->list[place] : place;
+}
 
 /* What the call enqueued. */
 struct gw_op_range gw_call_ops_of(const struct gw_call_ops *call_ops, uint32_t call);

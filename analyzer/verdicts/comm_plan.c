@@ -52,7 +52,7 @@ void gw_comm_plan_drop(struct gw_comm_plan *plan, const struct gw_judge *judge, 
     /* A group of ranks or of collectives has several. */
     const struct gw_op_range range = gw_call_ops_of(&judge->call_ops, call);
     for (uint32_t i = range.first; i < range.end; i++) {
-        if (!(plan->ops[judge->call_ops.list[i]] & GW_OP_EDIT_DROP))
+        if (!(plan->ops[gw_call_ops_op(&judge->call_ops, i)] & GW_OP_EDIT_DROP))
             return;
     }
     plan->calls[call] |= GW_EDIT_DROP;

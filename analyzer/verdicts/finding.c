@@ -84,7 +84,7 @@ void gw_finding_edit(struct gw_finding *finding, const struct gw_judge *judge, c
         idle = host;
     const struct gw_op_range range = gw_fact_ops(judge, fact);
     for (uint32_t i = range.first; i < range.end; i++) {
-        const struct gw_op *op = &judge->model->ops[judge->call_ops.list[i]];
+        const struct gw_op *op = &judge->model->ops[gw_call_ops_op(&judge->call_ops, i)];
         bool is_copy = op->kind == GW_OP_H2D || op->kind == GW_OP_D2H || op->kind == GW_OP_D2D || op->kind == GW_OP_P2P;
         if (!(op->flags & GW_OP_UNTIMED) &&
             (edit & GW_EDIT_NO_OP || (is_copy && edit & (GW_EDIT_QUICK | GW_EDIT_PINNED | GW_EDIT_OTHER_STREAM))))

@@ -193,8 +193,8 @@ const struct gw_op *gw_fact_op(const struct gw_judge *judge, const struct gw_fac
     const struct gw_call_ops *ops = &judge->call_ops;
     const struct gw_op_range range = gw_fact_ops(judge, fact);
     for (uint32_t i = range.first; i < range.end; i++) {
-        if (gw_op_is_busy(&judge->model->ops[ops->list[i]]))
-            return &judge->model->ops[ops->list[i]];
+        if (gw_op_is_busy(&judge->model->ops[gw_call_ops_op(ops, i)]))
+            return &judge->model->ops[gw_call_ops_op(ops, i)];
     }
     return NULL;
 }

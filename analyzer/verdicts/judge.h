@@ -4,7 +4,7 @@
  * A judge marks the calls a repair would change, then concludes: the bound of what they can cost, the replay of the
  * repaired graph where the bound is worth it, and from these confirmed, ruled out or unknown.
  *
- * Memory: 16 bytes a fact; 8 bytes a call and 4 an operation for their lists; a byte a call for each finding.
+ * Memory: 16 bytes a fact; 4 bytes a call for their list; a byte a call for each finding.
  */
 #ifndef GW_ANALYZER_VERDICTS_JUDGE_H
 #define GW_ANALYZER_VERDICTS_JUDGE_H

@@ -336,7 +336,7 @@ static int add_node(struct builder *b, uint32_t call_index)
         return ret;
     const struct gw_op_range range = gw_call_ops_of(b->call_ops, call_index);
     for (uint32_t i = range.first; i < range.end; i++) {
-        if ((ret = add_op(b, &node, b->call_ops->list[i])) < 0)
+        if ((ret = add_op(b, &node, gw_call_ops_op(b->call_ops, i))) < 0)
             return ret;
     }
     find_wait(b, &node, &found, busy);
