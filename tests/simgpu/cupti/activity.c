@@ -11,6 +11,9 @@
 
 static uint8_t enabled[CUPTI_ACTIVITY_KIND_COUNT];
 
+// What kind of number a record has for the thread; the default is the system's as well here.
+static CUpti_ActivityThreadIdType thread_id_type = CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;
+
 // What was said of single functions since their kind was last enabled or disabled, by callback id.
 enum choice { AS_THE_KIND, CHOSEN, LEFT_OUT };
 static uint8_t runtime_choices[FUNCTIONS], driver_choices[FUNCTIONS];
@@ -161,10 +164,13 @@ void activity_call(const struct simgpu_call_seen *call, CUpti_CallbackDomain dom
 {
     const CUpti_ActivityKind kind =
         domain == CUPTI_CB_DOMAIN_RUNTIME_API ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER;
+    const bool waits = activity_enabled(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION), wanted = function_enabled(kind, id);
+    if (!waits && !wanted)
+        return; // the clock is most of what a call costs here
     const uint64_t now_ns = clock_now_ns();
-    if (activity_enabled(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION))
+    if (waits)
         queue_wait(call, now_ns);
-    if (!function_enabled(kind, id))
+    if (!wanted)
         return;
     union record records[CUPTI_EXTERNAL_CORRELATION_KIND_SIZE + 1];
     unsigned count = 0;
@@ -182,9 +188,18 @@ void activity_call(const struct simgpu_call_seen *call, CUpti_CallbackDomain dom
     delivery_queue(records, count, now_ns, false);
 }
 
+// Kinds that can be asked for and of which nothing comes: what does not happen here, and ranges of NVTX, which are not
+// served.
+static bool is_silent(CUpti_ActivityKind kind)
+{
+    return kind == CUPTI_ACTIVITY_KIND_OVERHEAD || kind == CUPTI_ACTIVITY_KIND_ENVIRONMENT ||
+           kind == CUPTI_ACTIVITY_KIND_UNIFIED_MEMORY_COUNTER || kind == CUPTI_ACTIVITY_KIND_MARKER ||
+           kind == CUPTI_ACTIVITY_KIND_MARKER_DATA;
+}
+
 static CUptiResult set_enabled(CUpti_ActivityKind kind, bool on)
 {
-    if (!record_size(kind))
+    if (!record_size(kind) && !is_silent(kind))
         return CUPTI_ERROR_INVALID_KIND;
     if (!profiler_has_driver())
         return CUPTI_ERROR_NOT_INITIALIZED;
@@ -243,6 +258,24 @@ static CUptiResult pop(CUpti_ExternalCorrelationKind kind, uint64_t *last)
     return CUPTI_SUCCESS;
 }
 
+static CUptiResult set_thread_id_type(CUpti_ActivityThreadIdType type)
+{
+    if (type != CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT && type != CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM)
+        return CUPTI_ERROR_NOT_SUPPORTED;
+    __atomic_store_n(&thread_id_type, type, __ATOMIC_RELAXED);
+    return CUPTI_SUCCESS;
+}
+
+static CUptiResult get_thread_id_type(CUpti_ActivityThreadIdType *type)
+{
+    if (!type)
+        return CUPTI_ERROR_INVALID_PARAMETER;
+    *type = __atomic_load_n(&thread_id_type, __ATOMIC_RELAXED);
+    return CUPTI_SUCCESS;
+}
+
+ENTRY(cuptiSetThreadIdType, (CUpti_ActivityThreadIdType type), set_thread_id_type(type))
+ENTRY(cuptiGetThreadIdType, (CUpti_ActivityThreadIdType * type), get_thread_id_type(type))
 ENTRY(cuptiActivityEnable, (CUpti_ActivityKind kind), set_enabled(kind, true))
 ENTRY(cuptiActivityDisable, (CUpti_ActivityKind kind), set_enabled(kind, false))
 ENTRY(cuptiActivityPushExternalCorrelationId, (CUpti_ExternalCorrelationKind kind, uint64_t id), push(kind, id))

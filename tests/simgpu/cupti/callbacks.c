@@ -179,10 +179,19 @@ static const char *name_of(CUpti_CallbackDomain domain, CUpti_CallbackId id)
     return NULL;
 }
 
+// Callbacks of the other domains (contexts, modules, graphs, synchronisation, states, NVTX) can be asked for; none
+// comes.
+static bool exists(CUpti_CallbackDomain domain, CUpti_CallbackId id)
+{
+    return is_api(domain) ? name_of(domain, id) != NULL
+                          : id && domain > CUPTI_CB_DOMAIN_INVALID && domain < CUPTI_CB_DOMAIN_SIZE &&
+                                (domain != CUPTI_CB_DOMAIN_RESOURCE || id < CUPTI_CBID_RESOURCE_SIZE);
+}
+
 static CUptiResult enable(uint32_t on, CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain domain,
                           CUpti_CallbackId id)
 {
-    if (subscriber != &the_subscriber || !subscribed || id >= ID_MAX || !name_of(domain, id))
+    if (subscriber != &the_subscriber || !subscribed || id >= ID_MAX || !exists(domain, id))
         return CUPTI_ERROR_INVALID_PARAMETER;
     __atomic_store_n(&enabled[domain][id], on != 0, __ATOMIC_RELAXED);
     if (on)

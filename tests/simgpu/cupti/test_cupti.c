@@ -277,6 +277,15 @@ static void one_subscriber_sees_the_calls_it_asked_for(void **state)
     assert_string_equal(name, "cuLaunchKernel");
     assert_int_equal(cuptiGetCallbackName(CUPTI_CB_DOMAIN_DRIVER_API, 100000, &name), CUPTI_ERROR_INVALID_PARAMETER);
     assert_int_equal(cuptiEnableCallback(1, mine, CUPTI_CB_DOMAIN_DRIVER_API, 307), CUPTI_SUCCESS);
+    assert_int_equal(cuptiEnableCallback(1, mine, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPH_CREATED),
+                     CUPTI_SUCCESS);
+    assert_int_equal(cuptiEnableCallback(1, mine, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_SIZE),
+                     CUPTI_ERROR_INVALID_PARAMETER);
+    CUpti_ActivityThreadIdType type = CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;
+    assert_int_equal(cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SIZE), CUPTI_ERROR_NOT_SUPPORTED);
+    assert_int_equal(cuptiSetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM), CUPTI_SUCCESS);
+    assert_int_equal(cuptiGetThreadIdType(&type), CUPTI_SUCCESS);
+    assert_int_equal(type, CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
     assert_int_equal(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), CUPTI_SUCCESS);
     support_spin("called", 1, 1000, stream);
     flush();
@@ -389,6 +398,8 @@ static void calls_fail_as_configured_and_documented(void **state)
     assert_string_equal(text, "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES");
     assert_int_equal(cuptiGetTimestamp(NULL), CUPTI_ERROR_INVALID_PARAMETER);
     assert_int_equal(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_NVLINK), CUPTI_ERROR_INVALID_KIND);
+    assert_int_equal(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_OVERHEAD), CUPTI_SUCCESS);
+    assert_int_equal(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_OVERHEAD), CUPTI_SUCCESS);
     assert_int_equal(cuptiActivityRegisterCallbacks(NULL, complete), CUPTI_ERROR_INVALID_PARAMETER);
     assert_int_equal(cuptiActivityPushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_INVALID, 1),
                      CUPTI_ERROR_INVALID_PARAMETER);
