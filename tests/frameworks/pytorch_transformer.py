@@ -2,15 +2,22 @@
 nothing (on the simulated GPU), so it asserts nothing about losses; it prints what it did.
 
   pytorch_transformer.py [--steps N] [--item] [--pinned] [--workers N] [--amp] [--graph] [--compile] [--profile FILE]
+                         [--results DIR]
+
+--results writes what the GPU's memory held as losses and batches, the model's and the optimizer's state, and the processor's
+and the wall time of all but the first steps to DIR.
 """
 import argparse
 import contextlib
+import pathlib
+import time
 
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
 BATCH, LENGTH, WIDTH, HEADS, LAYERS, WORDS = 8, 128, 256, 4, 2, 1000
+SETTLED = 5  # steps after which times are taken
 
 
 class Sentences(Dataset):
@@ -42,6 +49,7 @@ def main():
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--profile")
+    parser.add_argument("--results", type=pathlib.Path)
     for switch in ("item", "pinned", "amp", "graph", "compile"):
         parser.add_argument("--" + switch, action="store_true")
     options = parser.parse_args()
@@ -77,25 +85,35 @@ def main():
         optimizer.zero_grad(set_to_none=True)
         with torch.cuda.graph(graph):
             loss = forward_and_back(words, labels)
-    profiler = contextlib.nullcontext()
+    profiler, losses, batches = contextlib.nullcontext(), [], []
     if options.profile:
         profiler = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU,
                                                       torch.profiler.ProfilerActivity.CUDA])
     with profiler:
-        for new_words, new_labels in loader:
+        for step, (new_words, new_labels) in enumerate(loader):
+            if step == SETTLED:
+                cpu, wall = time.process_time(), time.perf_counter()
             if options.graph:
                 words.copy_(new_words, non_blocking=options.pinned)
                 labels.copy_(new_labels, non_blocking=options.pinned)
                 graph.replay()
             else:
+                words = new_words.to(device, non_blocking=options.pinned)
+                labels = new_labels.to(device, non_blocking=options.pinned)
                 optimizer.zero_grad(set_to_none=True)
-                loss = forward_and_back(new_words.to(device, non_blocking=options.pinned),
-                                        new_labels.to(device, non_blocking=options.pinned))
-            if options.item:
-                loss.item()
+                loss = forward_and_back(words, labels)
+            if options.item or options.results:
+                losses.append(loss.item())
+            if options.results:
+                batches.append((words.cpu(), labels.cpu()))
         torch.cuda.synchronize()
     if options.profile:
         profiler.export_chrome_trace(options.profile)
+    if options.results:
+        (options.results / "losses").write_text("".join(f"{loss.hex()}\n" for loss in losses))
+        torch.save({"batches": batches, "model": model.state_dict(), "optimizer": optimizer.state_dict()},
+                   options.results / "state")
+        (options.results / "times").write_text(f"{time.process_time() - cpu} {time.perf_counter() - wall}")
     print(f"{options.steps} steps")
 
 
