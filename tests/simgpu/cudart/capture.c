@@ -18,7 +18,7 @@ cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *pGraph)
 {
-    RT_CALL(RT_CONTEXT, cudaStreamEndCapture, RT_REQUIRE(pGraph, DRV(cuStreamEndCapture)(stream, pGraph)));
+    RT_CALL(RT_CONTEXT, cudaStreamEndCapture, DRV(cuStreamEndCapture)(stream, pGraph));
 }
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *pCaptureStatus)

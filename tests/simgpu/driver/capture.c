@@ -264,11 +264,14 @@ static CUresult end(CUstream handle, CUstream otherwise, CUgraph *ret_graph)
 {
     struct CUstream_st *stream;
     CUresult result = stream_get(handle, otherwise, &stream);
-    if (result || !ret_graph)
-        return result ? result : CUDA_ERROR_INVALID_VALUE;
+    if (result)
+        return result;
     struct capture *capture = stream->capture;
     if (!capture)
         return CUDA_ERROR_ILLEGAL_STATE;
+    // Who captures to a graph of his own need not be told of it: NVIDIA's samples do so.
+    if (!ret_graph && capture->owns_graph)
+        return CUDA_ERROR_INVALID_VALUE;
     if (capture->origin != stream)
         return capture_invalidate(capture, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
     if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && capture->thread != thread_serial())
@@ -277,7 +280,8 @@ static CUresult end(CUstream handle, CUstream otherwise, CUgraph *ret_graph)
         result = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     else if (!is_joined(capture))
         result = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
-    *ret_graph = result ? NULL : capture->graph;
+    if (ret_graph)
+        *ret_graph = result ? NULL : capture->graph;
     if (result && capture->owns_graph)
         graph_delete(capture->graph);
     end_capture(capture);

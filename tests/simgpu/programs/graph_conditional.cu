@@ -85,6 +85,12 @@ int main()
     stop<<<1, 1, 0, stream>>>(loop);
     CHECK(cudaStreamEndCapture(stream, &captured));
     EXPECT(captured == bodies[0]);
+    CHECK(cudaStreamBeginCaptureToGraph(stream, bodies[0], nullptr, nullptr, 0, cudaStreamCaptureModeGlobal));
+    CHECK(cudaStreamEndCapture(stream, nullptr)); // whose graph it is is known
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    EXPECT(cudaStreamEndCapture(stream, nullptr) == cudaErrorInvalidValue);
+    CHECK(cudaStreamEndCapture(stream, &captured));
+    CHECK(cudaGraphDestroy(captured));
 
     // A conditional node in a child graph in a body.
     node = add(graph, node, condition(graph, 1), cudaGraphCondTypeIf, 1, bodies);
