@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GW_SINK_VERSION 11u
+#define GW_SINK_VERSION 12u
 #define GW_WORDS_MAX 40u // the longest list of words a wrapper hands over
 
 // How a program reached an API; bit api * 3 + route of gw_notes.routes.
@@ -39,6 +39,7 @@ struct gw_notes {
 
 struct gw_stream;
 struct gw_call;
+struct gw_tally;
 
 // A thread's clock; see shim/tracer/clock.h.
 struct gw_clock {
@@ -62,9 +63,10 @@ struct gw_thread {
     uint64_t cpu_ns;     // thread CPU time at the last reading, taken at cpu_at_ns
     uint64_t cpu_at_ns;
     uint32_t switches_voluntary, switches_forced, faults_minor, faults_major;
-    uint8_t busy;  // inside the tool: calls made now are passed through
-    uint8_t depth; // of nested calls of the program
-    uint8_t typed; // a nested call wrote the typed event of this call id
+    uint8_t busy;    // inside the tool: calls made now are passed through
+    uint8_t depth;   // of nested calls of the program
+    uint8_t typed;   // a nested call wrote the typed event of this call id
+    uint8_t written; // an event refers to this call id
     uint8_t op_index;
     uint8_t comm_groups; // of NCCL, begun and not ended
     uint8_t own_time;    // calls since the last one whose cost was measured
@@ -75,8 +77,9 @@ struct gw_thread {
         const struct gw_stream *stream;
     } streams[4]; // the streams used last
     uint32_t streams_generation;
-    uint64_t context;      // whose default streams the cache above names
-    struct gw_call *timed; // the driver's call in progress that is to be timed; NULL: none
+    uint64_t context;       // whose default streams the cache above names
+    struct gw_tally *tally; // what it counts instead of recording, or NULL
+    struct gw_call *timed;  // the driver's call in progress that is to be timed; NULL: none
     sigset_t fork_signals;
     bool fork_locked; // this thread forks, and holds LTTng's locks for it
 };

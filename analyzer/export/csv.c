@@ -70,6 +70,19 @@ static void write_calls(FILE *file, const struct source *source)
     }
 }
 
+static void write_counted(FILE *file, const struct source *source)
+{
+    const struct gw_model *model = source->model;
+    fputs("process,tid,name,begin_ns,end_ns,count,total_ns\n", file);
+    for (size_t i = 0; i < model->counted_count; i++) {
+        const struct gw_counted *counted = &model->counted[i];
+        const struct gw_thread *thread = &model->threads[counted->thread];
+        fprintf(file, "%" PRIu32 ",%" PRIu32 ",%s,%" PRIu64 ",%" PRIu64 ",%" PRIu32 ",%" PRIu64 "\n", thread->process,
+                thread->tid, gw_function_name(counted->function), counted->begin_ns, counted->end_ns, counted->count,
+                counted->total_ns);
+    }
+}
+
 static void write_ops(FILE *file, const struct source *source)
 {
     const struct gw_model *model = source->model;
@@ -212,8 +225,10 @@ int gw_export_csv(const struct gw_model *model, const struct gw_budget *budget, 
     static const struct {
         const char *name;
         void (*write)(FILE *file, const struct source *source);
-    } files[] = {{"calls.csv", write_calls}, {"ops.csv", write_ops},   {"collectives.csv", write_collectives},
-                 {"steps.csv", write_steps}, {"gaps.csv", write_gaps}, {"compiles.csv", write_compiles}};
+    } files[] = {{"calls.csv", write_calls},      {"counted.csv", write_counted},
+                 {"ops.csv", write_ops},          {"collectives.csv", write_collectives},
+                 {"steps.csv", write_steps},      {"gaps.csv", write_gaps},
+                 {"compiles.csv", write_compiles}};
     enum { FILE_COUNT = sizeof(files) / sizeof(files[0]) };
     struct gw_exchanges exchanges;
     struct source source = {.model = model, .budget = budget, .exchanges = &exchanges};

@@ -6,7 +6,7 @@
 #include "analyzer/verdicts/budget.h"
 
 /*
- * Writes calls.csv, ops.csv, collectives.csv, steps.csv, gaps.csv and compiles.csv into the folder, each with a header line,
+ * Writes calls.csv, counted.csv, ops.csv, collectives.csv, steps.csv, gaps.csv and compiles.csv into the folder, each with a header line,
  * replacing files of those names. `process` is the index of the process, `device` its ordinal there, `stream` its
  * number on the device; times are ns on CLOCK_MONOTONIC, empty when unknown; `graph_node` is empty outside graphs. Host
  * functions in streams are no device operations and are left out of ops.csv.

@@ -237,6 +237,14 @@ uint64_t gw_untimed_operations(const struct gw_model *model, uint64_t *ret_told)
     return untimed;
 }
 
+uint64_t gw_counted_calls(const struct gw_model *model)
+{
+    uint64_t calls = 0;
+    for (size_t i = 0; i < model->counted_count; i++)
+        calls += model->counted[i].count;
+    return calls;
+}
+
 const char *gw_perturbation_method_name(enum gw_perturbation_method method)
 {
     switch (method) {

@@ -39,6 +39,9 @@ const char *gw_timing_name(enum gw_timing_backend timing);
  * why. */
 uint64_t gw_untimed_operations(const struct gw_model *model, uint64_t *ret_told);
 
+/* How many calls were only counted. */
+uint64_t gw_counted_calls(const struct gw_model *model);
+
 /* "calls", "calls and windows" or "not measured". */
 const char *gw_perturbation_method_name(enum gw_perturbation_method method);
 

@@ -150,7 +150,8 @@ static json_t *coverage_json(struct json *json, const struct gw_model *model)
         if (item->kind == GW_COVERAGE_NOT_WRAPPED)
             append(json, not_wrapped, string_or_null(item->name));
     }
-    put(json, coverage, "calls", json_integer((json_int_t)gw_calls_recorded(model)));
+    put(json, coverage, "calls", json_integer((json_int_t)(gw_calls_recorded(model) + gw_counted_calls(model))));
+    put(json, coverage, "counted_calls", json_integer((json_int_t)gw_counted_calls(model)));
     put(json, coverage, "lost_events", json_integer((json_int_t)(lost > in_ranges ? lost : in_ranges)));
     put(json, coverage, "lost_ranges", ranges);
     put(json, coverage, "gpu_timing", json_string(gw_timing_name(model->timing)));

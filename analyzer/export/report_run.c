@@ -171,10 +171,15 @@ static void print_coverage(const struct gw_report_sheet *sheet)
     const struct gw_model *model = sheet->report->model;
     uint64_t half_ns, floor_ns = gw_timing_floor(model, &half_ns);
     size_t not_wrapped = 0;
-    gw_page_item(&sheet->page, "seen", FACT, "%zu call%s, %zu GPU operation%s, %zu thread%s, %zu process%s",
-                 gw_calls_recorded(model), gw_plural(gw_calls_recorded(model)), model->ops_count,
-                 gw_plural(model->ops_count), model->threads_count, gw_plural(model->threads_count),
-                 model->processes_count, model->processes_count == 1 ? "" : "es");
+    uint64_t counted = gw_counted_calls(model), calls = gw_calls_recorded(model) + counted;
+    gw_page_item(&sheet->page, "seen", FACT, "%llu call%s, %zu GPU operation%s, %zu thread%s, %zu process%s",
+                 (unsigned long long)calls, gw_plural(calls), model->ops_count, gw_plural(model->ops_count),
+                 model->threads_count, gw_plural(model->threads_count), model->processes_count,
+                 model->processes_count == 1 ? "" : "es");
+    if (counted)
+        gw_page_item(&sheet->page, "", FACT,
+                     "%llu of the calls were quick queries (cudaGetDevice and the like), which are counted only",
+                     (unsigned long long)counted);
     if (floor_ns)
         gw_page_item(&sheet->page, "GPU timing", FACT,
                      "%s; half of the kernels begin and end within %s of what is said, 99.9 %% within %s",

@@ -36,10 +36,19 @@ static void count_calls(const struct gw_model *model, struct seen *seen)
         }
     }
     seen->calls[GW_API_DRV] += model->merged_calls;
+    for (size_t i = 0; i < model->counted_count; i++) {
+        const struct gw_function *row = gw_function_row(model->counted[i].function);
+        if (row && row->api < APIS) {
+            seen->calls[row->api] += model->counted[i].count;
+        }
+    }
     for (uint32_t p = 0; p < model->processes_count; p++) {
         uint64_t calls = 0;
         for (size_t t = 0; t < model->threads_count; t++) {
             calls += model->threads[t].process == p ? model->threads[t].call_count : 0;
+        }
+        for (size_t i = 0; i < model->counted_count; i++) {
+            calls += model->threads[model->counted[i].thread].process == p ? model->counted[i].count : 0;
         }
         seen->silent_processes += !calls;
     }

@@ -162,6 +162,12 @@ int gw_build_op_lists(struct gw_builder *builder);
 /* Ordinal of the device that timed the operation of the call's record, or GW_NONE. */
 uint32_t gw_builder_op_device(struct gw_builder *builder, uint32_t process, const struct gw_record *record);
 
+/* Row of this build's table for a function id as recorded. */
+static inline uint16_t gw_builder_function(const struct gw_builder *builder, size_t input, uint16_t recorded)
+{
+    return builder->function_ids ? builder->function_ids[input << 16 | recorded] : recorded;
+}
+
 /* The source that a record is of, by the record's reference. */
 static inline const struct gw_source *gw_builder_source(const struct gw_builder *builder, uint32_t reference)
 {

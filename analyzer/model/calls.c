@@ -135,12 +135,6 @@ static uint32_t thread_of(struct gathering *self, size_t input, const struct gw_
     return cached->thread;
 }
 
-static uint16_t function_of(const struct gw_builder *builder, size_t input, const struct gw_record *record)
-{
-    uint16_t recorded = GW_SITE_FUNCTION(record->site);
-    return builder->function_ids ? builder->function_ids[input << 16 | recorded] : recorded;
-}
-
 /* Whether the call in the record is what its thread's outermost call consists of: the driver's part of a launch, of an
  * event's record or of a wait for one, with nothing to tell that the outermost call does not. */
 static bool is_driver_part(const struct gathering *self, size_t input, uint32_t thread, const struct gw_record *record)
@@ -152,7 +146,7 @@ static bool is_driver_part(const struct gathering *self, size_t input, uint32_t 
         return false;
     }
     const struct gw_call *whole = &self->builder->model->calls[outer->call];
-    const uint16_t function = function_of(self->builder, input, record);
+    const uint16_t function = gw_builder_function(self->builder, input, GW_SITE_FUNCTION(record->site));
     const struct gw_function *row = gw_function_row(function);
     const uint64_t what = record->type == GW_RECORD_order ? record->words[GW_ARG_order_what] : GW_ORDER_EVENT_RECORD;
     return row && row->api == GW_API_DRV && (what == GW_ORDER_EVENT_RECORD || what == GW_ORDER_STREAM_WAIT_EVENT) &&
@@ -206,7 +200,7 @@ static int gather(struct gathering *self)
             .end_ns = unfinished ? GW_TIME_UNKNOWN : gw_end_after(record.begin_ns, record.time_ns),
             .thread = thread,
             .result = record.result,
-            .function = function_of(builder, input, &record),
+            .function = gw_builder_function(builder, input, GW_SITE_FUNCTION(record.site)),
             .depth = GW_SITE_DEPTH(record.site) < DEPTH_MOST ? GW_SITE_DEPTH(record.site) : DEPTH_MOST,
             .flags = (unfinished ? GW_CALL_NO_END : 0) | (site_flags & GW_SITE_CAPTURED ? GW_CALL_CAPTURED : 0),
         };

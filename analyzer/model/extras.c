@@ -79,6 +79,25 @@ static int add_own_time(struct gw_builder *builder, size_t input, const uint64_t
     return 0;
 }
 
+static int add_counted(struct gw_builder *builder, size_t input, const struct gw_record *record, const uint64_t *words)
+{
+    struct gw_model *model = builder->model;
+    uint64_t where = words[GW_ARG_counted_where], what = words[GW_ARG_counted_what];
+    uint32_t thread = gw_builder_thread(builder, input, GW_CALLER_PID(where), GW_CALLER_TID(where));
+    if (thread == GW_NONE || GW_GROW(model->counted, model->counted_count)) {
+        return -ENOMEM;
+    }
+    model->counted[model->counted_count++] = (struct gw_counted){
+        .begin_ns = record->begin_ns,
+        .end_ns = record->time_ns > record->begin_ns ? record->time_ns : record->begin_ns,
+        .total_ns = words[GW_ARG_counted_total],
+        .thread = thread,
+        .count = GW_COUNTED_COUNT(what),
+        .function = gw_builder_function(builder, input, GW_COUNTED_FUNCTION(what)),
+    };
+    return 0;
+}
+
 static int add_losses(struct gw_model *model, const struct gw_records *records)
 {
     for (size_t s = 0; s < records->stream_count; s++) {
@@ -165,6 +184,8 @@ int gw_build_extras(struct gw_builder *builder)
             gw_builder_record(builder, source->others[i], &record);
             if (record.type == GW_RECORD_thread_gap) {
                 status = add_thread_gap(builder, source->input, &record, record.words);
+            } else if (record.type == GW_RECORD_counted) {
+                status = add_counted(builder, source->input, &record, record.words);
             } else if (record.type == GW_RECORD_gpu_clock) {
                 status = add_clock(builder, source->input, record.words);
             } else if (record.type == GW_RECORD_own_time) {

@@ -63,7 +63,7 @@ void gw_model_destroy(struct gw_model *model)
         model->call_ids,      model->launches,    model->copies,     model->memsets, model->memories,
         model->process_ops,   model->orders,      model->modules,    model->graphs,  model->thread_gaps,
         model->communicators, model->collectives, model->recordings, model->losses,  model->coverages,
-        model->steps,         model->ranges,      model->compilers,
+        model->steps,         model->ranges,      model->compilers,  model->counted,
     };
     for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++) {
         free(arrays[i]);

@@ -220,6 +220,14 @@ static inline uint64_t gw_op_size(uint64_t size_bytes)
     return size_bytes < (1ull << 48) ? size_bytes : (1ull << 48) - 1;
 }
 
+/* Calls of a function that only asks for what is known at once, which a thread made in [begin, end): they are in no
+ * list of calls, the time of those at depth 1 counts as the thread's own. */
+struct gw_counted {
+    uint64_t begin_ns, end_ns, total_ns;
+    uint32_t thread, count;
+    uint16_t function;
+};
+
 /* A thread was outside CUDA in [begin, end) and used cpu_ns of CPU time then. Switches and faults may be those of the
  * call before it. Ordered by begin within a thread. */
 struct gw_thread_gap {
@@ -405,7 +413,8 @@ struct gw_model {
     GW_ARRAY(struct gw_communicator, communicators);
     GW_ARRAY(struct gw_collective, collectives); /* ordered by call, those of graph launches after all others */
     GW_ARRAY(struct gw_thread_gap, thread_gaps); /* ordered by thread, then begin */
-    GW_ARRAY(struct gw_range, ranges);           /* ordered by thread, then begin, an outer one first */
+    GW_ARRAY(struct gw_counted, counted);
+    GW_ARRAY(struct gw_range, ranges); /* ordered by thread, then begin, an outer one first */
     GW_ARRAY(struct gw_loss, losses);
     GW_ARRAY(struct gw_coverage, coverages);
     GW_ARRAY(struct gw_compiler, compilers); /* ordered by begin */

@@ -42,11 +42,26 @@ static uint32_t count_calls(const struct gw_model *model, const struct gw_thread
     return count;
 }
 
+/* How many calls that were only counted the thread made in [begin, end), as if they were evenly spread. */
+static double counted_calls(const struct gw_model *model, uint32_t thread, uint64_t begin_ns, uint64_t end_ns)
+{
+    double calls = 0;
+    for (size_t i = 0; i < model->counted_count; i++) {
+        const struct gw_counted *counted = &model->counted[i];
+        uint64_t from_ns = counted->begin_ns > begin_ns ? counted->begin_ns : begin_ns;
+        uint64_t to_ns = counted->end_ns < end_ns ? counted->end_ns : end_ns;
+        if (counted->thread == thread && from_ns < to_ns) {
+            calls += counted->count * (double)(to_ns - from_ns) / (double)(counted->end_ns - counted->begin_ns);
+        }
+    }
+    return calls;
+}
+
 /* How much longer the process took for the tool's own code, in percent, if none of it was hidden. */
 static double calls_percent(const struct gw_model *model, uint32_t process)
 {
     uint64_t begin_ns = model->processes[process].first_ns, end_ns = model->processes[process].last_ns;
-    uint32_t most = 0;
+    double most = 0;
     bool found = false;
     for (size_t s = 0; s < model->steps_count; s++) {
         const struct gw_step *step = &model->steps[s];
@@ -59,7 +74,8 @@ static double calls_percent(const struct gw_model *model, uint32_t process)
     for (size_t t = 0; t < model->threads_count; t++) {
         const struct gw_thread *thread = &model->threads[t];
         if (thread->process == process) {
-            uint32_t count = count_calls(model, thread, begin_ns, end_ns);
+            double count = count_calls(model, thread, begin_ns, end_ns) +
+                           counted_calls(model, (uint32_t)t, begin_ns, end_ns);
             most = count > most ? count : most;
         }
     }

@@ -157,12 +157,12 @@ static int take_name(struct ranges *self, const struct said *said)
     const char *text = said->stream->texts + said->words[GW_ARG_nvtx_name_text];
     uint64_t what = said->words[GW_ARG_nvtx_name_what];
     uint8_t kind = GW_NVTX_WHAT_KIND(what);
-    uint32_t process = gw_builder_process(self->builder, self->input, GW_NVTX_WHERE_PID(where)), name;
+    uint32_t process = gw_builder_process(self->builder, self->input, GW_CALLER_PID(where)), name;
     if (process == GW_NONE) {
         return -ENOMEM;
     }
     if (kind == GW_NVTX_NAME_THREAD) {
-        return name_thread(self, GW_NVTX_WHERE_PID(where), (uint32_t)id, text);
+        return name_thread(self, GW_CALLER_PID(where), (uint32_t)id, text);
     }
     int status = gw_builder_intern(self->builder, text, &name);
     if (status) {
@@ -305,7 +305,7 @@ static int take(struct ranges *self, const struct said *said)
     }
     uint64_t where = said->words[GW_ARG_nvtx_where];
     uint8_t kind = GW_NVTX_WHAT_KIND(said->words[GW_ARG_nvtx_what]);
-    uint32_t thread = gw_builder_thread(self->builder, self->input, GW_NVTX_WHERE_PID(where), GW_NVTX_WHERE_TID(where));
+    uint32_t thread = gw_builder_thread(self->builder, self->input, GW_CALLER_PID(where), GW_CALLER_TID(where));
     if (thread == GW_NONE) {
         return -ENOMEM;
     }

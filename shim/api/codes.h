@@ -129,11 +129,18 @@ enum gw_comm_kind {
 #define GW_STREAM_LEGACY 0x2u
 #define GW_STREAM_PER_THREAD 0x4u
 
+/* The thread an event is about, where it is no call's. */
+#define GW_CALLER(pid, tid) ((uint64_t)(pid) << 32 | (uint64_t)(tid))
+#define GW_CALLER_PID(where) ((uint32_t)((where) >> 32))
+#define GW_CALLER_TID(where) ((uint32_t)(where))
+
+/* counted: calls of a function (row of shim/api/functions.def), how many. */
+#define GW_COUNTED_WHAT(function, count) ((uint64_t)(function) | (uint64_t)(count) << 32)
+#define GW_COUNTED_FUNCTION(what) ((uint16_t)(what))
+#define GW_COUNTED_COUNT(what) ((uint32_t)((what) >> 32))
+
 /* nvtx and nvtx_name: what happened in which domain, counted from 1; 0 is the one without a name. level: ranges of that
  * domain which are open round this one in the thread. payload: nvtxPayloadType_t. */
-#define GW_NVTX_WHERE(pid, tid) ((uint64_t)(pid) << 32 | (uint64_t)(tid))
-#define GW_NVTX_WHERE_PID(where) ((uint32_t)((where) >> 32))
-#define GW_NVTX_WHERE_TID(where) ((uint32_t)(where))
 #define GW_NVTX_WHAT(kind, level, payload, domain)                                                                     \
     ((uint64_t)(kind) | (uint64_t)(level) << 8 | (uint64_t)((payload)&0xff) << 16 | (uint64_t)(domain) << 32)
 #define GW_NVTX_WHAT_KIND(what) ((uint8_t)(what))

@@ -36,7 +36,7 @@ enum gw_function_kind {
     GW_KIND_COMM
 };
 
-enum gw_wait { GW_WAIT_QUICK = 0, GW_WAIT_BLOCKS = 1 };
+enum gw_wait { GW_WAIT_QUICK = 0, GW_WAIT_BLOCKS = 1, GW_WAIT_ASKS = 2 };
 
 // One row of the table. The strings are static.
 struct gw_function {

@@ -104,6 +104,14 @@ BLOCKS = re.compile(
     r"|p?nccl(CommInit|CommFinalize|CommDestroy|CommAbort|CommSplit|CommShrink|CommRegister|CommDeregister|CommWindow|GetUniqueId"
     r"|GroupEnd|MemAlloc|MemFree|CommRevoke|CommGrow)")
 
+# Calls that only ask for what is known at once, and change nothing.
+ASKS = re.compile(
+    r"cuCtxGet(ApiVersion|Current|Device|Flags|Id|StreamPriorityRange)$|cuDeviceGet(Attribute|Count)?$|cuDevicePrimaryCtxGetState$"
+    r"|cudaGetDevice(Count|Flags)?$|cuda(Get|Peek(At)?)LastError$|cudaDeviceGet(Attribute|StreamPriorityRange)$"
+    r"|cu(da)?Stream(IsCapturing|GetCaptureInfo|GetCtx|GetDevice|GetFlags|GetId|GetPriority)$"
+    r"|cu(Func|Kernel|Pointer)GetAttributes?$|cuda(Func|Pointer)GetAttributes$"
+    r"|cu(da)?OccupancyMaxActiveBlocksPerMultiprocessor(WithFlags)?$")
+
 
 def word_class(ctype, where):
     ctype = ctype.get_canonical()
@@ -208,6 +216,10 @@ def assign_versions(functions, versions):
     return result
 
 
+def wait_of(plain):
+    return "BLOCKS" if BLOCKS.match(plain) else "ASKS" if ASKS.match(plain) else "QUICK"
+
+
 def kind_of(base):
     for kind, pattern in KINDS:
         if re.match(pattern, base):
@@ -268,7 +280,8 @@ DEF_HEAD = """/*
  *              Where two CUDA versions give one symbol different arguments, the longer list stands.
  * kind         NONE | LAUNCH | COPY | MEMSET | MEMORY | ORDER | MODULE | GRAPH | COMM: the typed event it can write;
  *              REGISTER: called by constructors that nvcc makes, never recorded
- * wait         QUICK | BLOCKS: it can block, so its entry is written too
+ * wait         QUICK | BLOCKS: it can block, so its entry is written too | ASKS: it only asks for what is known at once;
+ *              it is counted, not recorded, unless it fails or takes long
  *
  * The number of the row is the function id. Rows of one api, base and stream mode stand together, oldest version first.
  */
@@ -356,7 +369,7 @@ def main():
         for _, base, per_thread, version, _, symbol, api, ret, sig in rows:
             plain = base if api != "RT" else re.sub(r"_v\d+$", "", base)
             out.write(f"GW_FN({api}, {symbol}, {base}, {version}, {'PER_THREAD' if per_thread else 'LEGACY'}, {ret}, {sig}, "
-                      f"{kind_of(plain)}, {'BLOCKS' if BLOCKS.match(plain) else 'QUICK'})\n")
+                      f"{kind_of(plain)}, {wait_of(plain)})\n")
         out.write("// clang-format on\n")
     with open(os.path.join(options.out, "signatures.h"), "w") as out:
         write_signatures(out, {row[8] for row in rows})

@@ -99,6 +99,11 @@ LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, comm,
                                                                lttng_ust_field_integer(uint64_t, send, send)
                                                                    lttng_ust_field_integer(uint64_t, recv, recv)))
 
+/* Calls of one function, which only asks for what is known at once, that a thread made since begin: only counted.
+ * where: pid << 32 | tid. what: GW_COUNTED_WHAT. total: ns that those at depth 1 took. */
+LTTNG_UST_TRACEPOINT_EVENT(gpuwitness, counted, LTTNG_UST_TP_ARGS(const uint64_t *, begin_where_what_total),
+                           LTTNG_UST_TP_FIELDS(GW_WORDS_FIELD(begin_where_what_total, 4)))
+
 /* A thread was outside CUDA for longer than the threshold, or after an asynchronous call that took longer: [begin, end)
  * before its next call, with the CPU time it used then. switches, of the call before it too: voluntary |
  * involuntary << 32. faults: minor | major << 32. */

@@ -1,7 +1,7 @@
 // Says that the process leaves by exit(): one that was killed does not.
 #include <stdio.h>
 
-#include "shim/tracer/tracer.h"
+#include "shim/tracer/tally.h"
 
 __attribute__((destructor)) static void say_exit(void)
 {
@@ -15,6 +15,7 @@ __attribute__((destructor)) static void say_exit(void)
         snprintf(number, sizeof(number), "%llu", (unsigned long long)streamless);
         gw_coverage(GW_COVERAGE_UNTIMED, number, "their stream or context could not be told");
     }
+    gw_tally_close();
     gw_process_suppressed();
     gw_coverage(GW_COVERAGE_ENDED, "", "");
 }

@@ -72,7 +72,7 @@ static const char *narrow(const wchar_t *text, char buffer[TEXT_MAX])
 
 static uint64_t where(const struct gw_thread *thread)
 {
-    return GW_NVTX_WHERE(gw_tracer.pid, thread->tid);
+    return GW_CALLER(gw_tracer.pid, thread->tid);
 }
 
 // How deep ranges of the domain are nested in the thread; few domains have more to themselves than the last place.

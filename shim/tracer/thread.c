@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "shim/tracer/events.h"
+#include "shim/tracer/tally.h"
 
 static uint64_t thread_cpu_ns(void)
 {
@@ -48,6 +49,7 @@ void gw_thread_read_cpu(struct gw_thread *thread, uint64_t now_ns)
 {
     struct rusage usage;
 
+    gw_tally_write(thread, now_ns);
     thread->cpu_ns = thread_cpu_ns();
     thread->cpu_at_ns = now_ns;
     if (getrusage(RUSAGE_THREAD, &usage) == 0) {
@@ -98,6 +100,7 @@ void gw_thread_gap(struct gw_thread *thread, uint64_t now_ns)
                                 (uint64_t)(thread->switches_forced - before.switches_forced) << 32,
                             (uint64_t)(thread->faults_minor - before.faults_minor) |
                                 (uint64_t)(thread->faults_major - before.faults_major) << 32};
+    thread->written = 1;
     gw_section_begin(&section);
     lttng_ust_tracepoint(gpuwitness, thread_gap, gap);
     gw_section_end(&section);

@@ -16,6 +16,7 @@
 #include "shim/tracer/nvtx.h"
 #include "shim/tracer/objects.h"
 #include "shim/tracer/steps.h"
+#include "shim/tracer/tally.h"
 
 struct gw_tracer gw_tracer;
 
@@ -114,6 +115,7 @@ static inline void begin_call_id(struct gw_thread *thread)
     thread->call = GW_CALL_ID(thread->tid, ++thread->sequence);
     thread->typed = 0;
     thread->op_index = 0;
+    thread->written = 0;
     if (__builtin_expect(thread->notes_seen != __atomic_load_n(&gw_tracer.host->notes->changes, __ATOMIC_RELAXED), 0)) {
         struct gw_section section;
 
@@ -277,6 +279,22 @@ static void act(struct gw_thread *thread, const struct gw_call *call, enum gw_ac
     }
 }
 
+// The end of a call that only asks for what is known. Returns false when it is to be recorded: it failed or took long,
+// or an event refers to it.
+static bool count_call(struct gw_thread *thread, const struct gw_call *call, unsigned asks, int32_t result)
+{
+    uint64_t measured_at_ns = call->own_ns ? gw_now_ns() : 0, now = gw_clock_read(&thread->clock);
+
+    if (result != 0 || now - call->begin_ns > GW_TALLY_LONGEST_NS || call->unwritten ||
+        (call->depth == 1 && thread->written) || !gw_tally_add(thread, call, asks, now))
+        return false;
+    if (--thread->depth == 0)
+        thread->last_ticks = gw_ticks();
+    if (measured_at_ns)
+        gw_own_time_add(call->own_ns + gw_own_time_since(measured_at_ns));
+    return true;
+}
+
 static void end_call(struct gw_thread *thread, struct gw_call *call, const uint64_t *words, int32_t result)
 {
     const struct gw_info *info = &gw_tracer.info[call->function];
@@ -287,6 +305,10 @@ static void end_call(struct gw_thread *thread, struct gw_call *call, const uint6
         return;
     }
     thread->busy = 1;
+    if (__builtin_expect(info->asks, 0) && count_call(thread, call, info->asks, result)) {
+        thread->busy = 0;
+        return;
+    }
     uint64_t measured_at_ns = call->own_ns ? gw_now_ns() : 0;
     gw_section_begin(&section);
     thread->timed = NULL;
@@ -475,6 +497,7 @@ const struct gw_sink *gw_tracer_start(const struct gw_host *host)
     else if (!timing || strcmp(timing, "off") != 0)
         gw_tracer.timing = gw_timing_cupti_start(timing && strcmp(timing, "cupti") == 0);
     fill_info();
+    gw_tally_init();
     count_steps();
     gw_fork_init();
     lttng_ust_init_thread();

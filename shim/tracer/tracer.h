@@ -54,6 +54,7 @@ struct gw_info {
     uint8_t driver_op; // 1 + enum gw_gpu_op_kind for a driver function that enqueues an operation
     uint8_t is_driver;
     uint8_t per_thread;
+    uint8_t asks; // 1 + its place in a tally (tally.c) if it only asks for what is known
 };
 
 struct gw_tracer {
@@ -116,7 +117,7 @@ void gw_nccl_version(int version); // emits what ncclGetVersion says
 void gw_communicators_made(struct gw_thread *thread, enum gw_action action, const uint64_t *words, int32_t result);
 
 // write.c: writes the event of a call that begins and can block; of a call that ended.
-void gw_write_begin(const struct gw_thread *thread, const struct gw_call *call);
+void gw_write_begin(struct gw_thread *thread, const struct gw_call *call);
 void gw_write_call(struct gw_thread *thread, const struct gw_call *call, const uint64_t *words, int32_t result);
 
 // host_memory.c: what kind of memory a pointer is; the hash of host bytes, 0 when none is to be taken.

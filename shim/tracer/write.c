@@ -142,11 +142,12 @@ static void write_comm(const struct writing *w)
                          gw_stream_event_handle(w->thread, gw_form_stream(form, w->words), false), send, recv);
 }
 
-void gw_write_begin(const struct gw_thread *thread, const struct gw_call *call)
+void gw_write_begin(struct gw_thread *thread, const struct gw_call *call)
 {
     const uint64_t entry[] = {thread->call, GW_SITE(gw_tracer.pid, call->function, call->depth, call->flags)};
     struct gw_section section;
 
+    thread->written = 1;
     gw_section_begin(&section);
     lttng_ust_tracepoint(gpuwitness, call_begin, entry);
     gw_section_end(&section);
@@ -164,6 +165,7 @@ void gw_write_call(struct gw_thread *thread, const struct gw_call *call, const u
                                        (uint32_t)result},
                               .result = result};
 
+    thread->written = 1;
     if (info->form && info->form->kind == GW_KIND_COMM) { // whatever calls of the driver it made
         write_comm(&w);
         return;

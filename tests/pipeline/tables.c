@@ -161,6 +161,39 @@ static const struct call_row *find_call(const struct tables *tables, uint32_t pr
     return NULL;
 }
 
+static void add_counted(struct tables *tables, const char *folder)
+{
+    char *line = NULL, *fields[FIELDS_MAX], path[4096];
+    size_t capacity = 0;
+    snprintf(path, sizeof(path), "%s/counted.csv", folder);
+    FILE *file = open_table(path);
+    for (bool header = true; getline(&line, &capacity, file) > 0; header = false) {
+        struct counted_row *row = NULL;
+        if (split(line, fields) != 7) {
+            die(path, "a line has not 7 fields");
+        }
+        if (header) {
+            continue;
+        }
+        for (size_t i = 0; i < tables->counted_count && !row; i++) {
+            bool same = tables->counted[i].tid == (uint32_t)number(fields[1]) &&
+                        strcmp(tables->counted[i].name, fields[2]) == 0;
+            row = same ? &tables->counted[i] : NULL;
+        }
+        if (!row) {
+            row = add_row((void **)&tables->counted, &tables->counted_count, sizeof(*row));
+            row->tid = (uint32_t)number(fields[1]);
+            row->begin_ns = number(fields[3]);
+            snprintf(row->name, sizeof(row->name), "%s", fields[2]);
+        }
+        row->begin_ns = number(fields[3]) < row->begin_ns ? number(fields[3]) : row->begin_ns;
+        row->count += number(fields[5]);
+        row->total_ns += number(fields[6]);
+    }
+    free(line);
+    fclose(file);
+}
+
 void tables_add_export(struct tables *tables, const char *folder)
 {
     char *line = NULL, *fields[FIELDS_MAX], path[4096];
@@ -189,6 +222,7 @@ void tables_add_export(struct tables *tables, const char *folder)
     if (tables->call_count) {
         qsort(tables->calls, tables->call_count, sizeof(*tables->calls), by_call_id);
     }
+    add_counted(tables, folder);
     snprintf(path, sizeof(path), "%s/ops.csv", folder);
     file = open_table(path);
     for (bool header = true; getline(&line, &capacity, file) > 0; header = false) {
@@ -243,6 +277,7 @@ void tables_add_errors(struct tables *tables, const char *run_path)
 void tables_clear(struct tables *tables)
 {
     free(tables->calls);
+    free(tables->counted);
     free(tables->ops);
     *tables = (struct tables){0};
 }

@@ -17,6 +17,14 @@ struct call_row {
     char name[80];
 };
 
+/* Calls of a function and thread that are exported as counted, not one by one. */
+struct counted_row {
+    uint64_t begin_ns; /* of the first */
+    uint64_t count, total_ns;
+    uint32_t tid;
+    char name[80];
+};
+
 struct op_row {
     uint64_t submit_ns; /* of an exported operation: begin of its outermost call */
     uint64_t call_end_ns;
@@ -32,6 +40,8 @@ struct op_row {
 struct tables {
     struct call_row *calls;
     size_t call_count;
+    struct counted_row *counted; /* one a thread and function */
+    size_t counted_count;
     struct op_row *ops;
     size_t op_count;
     uint64_t stated_floor_ns; /* of the run, as the report says it */

@@ -17,9 +17,8 @@ EXAMPLE = str(pathlib.Path(GPUWITNESS).parent.parent / "examples" / "train_loop"
 HOG = """
 import ctypes
 runtime = ctypes.CDLL("libcudart.so.13")
-device = ctypes.c_int()
 for _ in range(1000):
-    runtime.cudaGetDevice(ctypes.byref(device))
+    runtime.cudaSetDevice(0)
 taken = []
 while True:
     taken.append(bytearray(b"x") * (8 << 20))
@@ -219,7 +218,7 @@ class Deaths(OnSimulatedGpu):
         status, err = self.finish(process)
         self.assertEqual((status, err), (128 + signal.SIGKILL, ""))
         self.assertEqual(self.info()["exit"]["how"], "signalled")
-        self.assertEqual(len([call for call in self.calls() if call["name"] == "cudaGetDevice"]), 1000)
+        self.assertEqual(len([call for call in self.calls() if call["name"] == "cudaSetDevice"]), 1000)
 
     def test_session_daemon_killed(self):
         process = self.start_there("stdbuf", "-oL", EXAMPLE, "--steps", "300")

@@ -1,6 +1,6 @@
 /*
  * test_truth EVENTS all|calls TRUTH…: compares recorded events (as babeltrace2 prints them) with the simulated GPU's
- * truth logs: every call that arrived was recorded, and every operation's start and end lie within the error it states.
+ * truth logs: every call that arrived was recorded or counted, and every operation's start and end lie within the error it states.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -96,6 +96,8 @@ static void read_events(const char *path)
                                        .start_ns = field("start"),
                                        .end_ns = field("end"),
                                        .error_ns = field("error")});
+        else if (strstr(line, "gpuwitness:counted:"))
+            recorded[GW_COUNTED_FUNCTION(field("what"))] += GW_COUNTED_COUNT(field("what"));
         else if (strstr(line, "begin_call_site_result")) {
             uint64_t site = field("site");
 
