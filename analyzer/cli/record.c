@@ -5,6 +5,7 @@
  */
 #include "analyzer/cli/cli.h"
 #include "analyzer/cli/record_options.h"
+#include "analyzer/cli/simgpu_check.h"
 #include "analyzer/cli/verbs.h"
 #include "analyzer/session/execs.h"
 #include "analyzer/session/job.h"
@@ -108,6 +109,8 @@ static int check_request(struct recording *recording)
                         strerror(errno));
             return GW_STATUS_CANNOT_RECORD;
         }
+        if (gw_simgpu_check(recording->paths.simgpu, recording->simgpu_config) == -EINVAL)
+            return GW_STATUS_CANNOT_RECORD; /* the simulated GPU has said what is wrong */
     }
     return 0;
 }

@@ -60,8 +60,18 @@ static error_t unknown_verdict(const struct argp_state *state, const char *id)
     const char *const *ids;
     size_t count = gw_verdict_ids(&ids);
     const char *nearest = gw_nearest(id, ids, count);
-    return gw_usage_error(state, "there is no verdict '%s'%s%s%s", id, nearest ? "; did you mean '" : "",
-                          nearest ? nearest : "", nearest ? "'?" : "");
+    if (nearest)
+        return gw_usage_error(state, "there is no verdict '%s'; did you mean '%s'?", id, nearest);
+    char *known = NULL;
+    size_t size = 0;
+    FILE *list = open_memstream(&known, &size);
+    for (size_t i = 0; i < count && list; i++)
+        fprintf(list, "%s%s", i ? ", " : "", ids[i]);
+    error_t error = list && fclose(list) == 0
+                        ? gw_usage_error(state, "there is no verdict '%s'; there are %s", id, known)
+                        : gw_usage_error(state, "there is no verdict '%s'", id);
+    free(known);
+    return error;
 }
 
 static error_t take_fail_on(const struct argp_state *state, char *value, struct report_options *result)

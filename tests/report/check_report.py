@@ -66,6 +66,8 @@ def main():
 
         expect("did you mean 'host-sync'" in run("report", "--verdict", "host-sink", folder, status=2), "--verdict")
         expect("did you mean 'host-sync'" in run("report", "--explain", "host-sink", status=2), "--explain")
+        said = run("report", "--verdict", "nothing-like-it", folder, status=2)
+        expect(all(verdict["id"] in said for verdict in verdicts), said)
 
         text = run("report", folder)
         for verdict in confirmed:

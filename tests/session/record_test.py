@@ -459,6 +459,13 @@ class RunDirectory(Recorded):
     def test_simgpu_settings_cannot_be_read(self):
         self.assertRegex(self.refused(options=("-q", f"--simgpu={self.base}/missing")), "missing")
 
+    def test_simgpu_settings_are_not_understood(self):
+        """That is said before anything is started, not by the program's first call of CUDA."""
+        (self.base / "wrong.conf").write_text("devices 2\nkernl * 5\n")
+        said = self.refused(options=("-q", f"--simgpu={self.base}/wrong.conf"))
+        self.assertRegex(said, r"wrong\.conf:2: cannot understand 'kernl \* 5'")
+        self.assertFalse(self.run_dir.exists())
+
     def test_no_session_daemon(self):
         tools = self.base / "bin"
         tools.mkdir()

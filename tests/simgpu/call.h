@@ -28,6 +28,10 @@ void simgpu_call_end(struct simgpu_call *call, int result);
 // Returns 0, or -ENOENT when there is no such key; *ret_value is then untouched.
 int simgpu_config_number(const char *key, double *ret_value);
 
+// Whether the configuration is understood. What is wrong was then said on stderr, once, a line each.
+// Returns 0 or -EINVAL.
+int simgpu_config_check(void);
+
 // What a profiler may see: the program's API calls and the operations on the devices. Times are CLOCK_MONOTONIC.
 struct simgpu_call_seen {
     const char *name;     // of the entry point; the same pointer at each call

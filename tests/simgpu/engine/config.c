@@ -205,6 +205,11 @@ double config_match(const struct config_rule *rules, size_t count, const char *n
     return otherwise;
 }
 
+__attribute__((visibility("default"))) int simgpu_config_check(void)
+{
+    return config_get()->broken ? -EINVAL : 0;
+}
+
 __attribute__((visibility("default"))) int simgpu_config_number(const char *key, double *ret_value)
 {
     const struct config *values = config_get();
