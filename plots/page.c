@@ -216,9 +216,9 @@ void gw_page_describe_step(double total_ns, double compute_ns, double unknown_ns
 
     gw_format_duration(total_ns, length);
     if (unknown_ns > 0.5 * total_ns)
-        snprintf(text, size, "a step takes %s, what the GPU does in it is mostly not seen", length);
+        snprintf(text, size, "the median step takes %s, what the GPU does in it is mostly not seen", length);
     else
-        snprintf(text, size, "a step takes %s, the GPU computes for %.0f %% of it", length,
+        snprintf(text, size, "the median step takes %s, the GPU computes for %.0f %% of it", length,
                  compute_ns / total_ns * 100.0);
 }
 
