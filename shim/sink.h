@@ -77,9 +77,10 @@ struct gw_thread {
         const struct gw_stream *stream;
     } streams[4]; // the streams used last
     uint32_t streams_generation;
-    uint64_t context;       // whose default streams the cache above names
-    struct gw_tally *tally; // what it counts instead of recording, or NULL
-    struct gw_call *timed;  // the driver's call in progress that is to be timed; NULL: none
+    uint64_t context;        // whose default streams the cache above names
+    struct gw_tally *tally;  // what it counts instead of recording, or NULL
+    struct gw_call *leaving; // one whose cost is measured, until CUPTI tells its end; NULL: none
+    struct gw_call *timed;   // the driver's call in progress that is to be timed; NULL: none
     sigset_t fork_signals;
     bool fork_locked; // this thread forks, and holds LTTng's locks for it
 };
@@ -87,7 +88,8 @@ struct gw_thread {
 // One call in progress, on the wrapper's stack.
 struct gw_call {
     uint64_t begin_ns;
-    void *op; // the timing backend's, or NULL
+    uint64_t left_ns; // of one whose cost is measured: when CUPTI told its end; 0: it did not
+    void *op;         // the timing backend's, or NULL
     const struct gw_stream *stream;
     uint32_t own_ns; // what the tool's part took so far, if this call is one that is measured; else 0
     uint16_t function;

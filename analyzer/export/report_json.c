@@ -8,6 +8,7 @@
 #include "analyzer/export/report_facts.h"
 #include "analyzer/export/report_seen.h"
 #include "analyzer/model/causality.h"
+#include "analyzer/model/perturbation.h"
 
 /* jansson's _new setters take the value even when they fail, and NULL makes them fail: one flag is enough. */
 struct json {
@@ -123,6 +124,7 @@ static json_t *perturbation_json(struct json *json, const struct gw_model *model
     put(json, object, "percent", known ? json_real(perturbation->percent) : json_null());
     put(json, object, "plus_minus_percent", known ? json_real(perturbation->plus_minus_percent) : json_null());
     put(json, object, "method", json_string(gw_perturbation_method_name(perturbation->method)));
+    put(json, object, "or_more", json_boolean(gw_perturbation_is_least(model)));
     put(json, object, "call_ns", known ? json_real(perturbation->call_ns) : json_null());
     if (model->run.timing_period_ns) {
         put(json, object, "timed_steps", json_integer(perturbation->timed_steps));

@@ -4,6 +4,7 @@
 #include "analyzer/export/report_seen.h"
 #include "analyzer/export/report_sheet.h"
 #include "analyzer/model/causality.h"
+#include "analyzer/model/perturbation.h"
 #include "shim/api/functions.h"
 
 #define FACT 13 /* column of the facts on the run */
@@ -158,12 +159,13 @@ static void print_perturbation(const struct gw_report_sheet *sheet)
             gw_plural(cost->timed_steps), cost->untimed_steps, cost->mixed_steps);
     if (cost->method == GW_PERTURBATION_UNKNOWN)
         return;
-    gw_page_item(&sheet->page, "cost", FACT, "this recording slowed the run by %.1f ± %.1f %% (%.0f ns a call%s)",
-                 cost->percent, cost->plus_minus_percent, cost->call_ns,
+    gw_page_item(&sheet->page, "cost", FACT, "this recording slowed the run by %.1f ± %.1f %%%s (%.0f ns a call%s)",
+                 cost->percent, cost->plus_minus_percent, gw_perturbation_is_least(model) ? " or more" : "",
+                 cost->call_ns,
                  cost->method == GW_PERTURBATION_WINDOWS ? "; steps with GPU timing against steps without"
-                 : model->timing == GW_TIMING_OFF        ? ""
-                                                         : "; GPU timing's own work on the device and in the driver is "
-                                                           "not in it, record --timing-window shows it");
+                 : gw_perturbation_is_least(model) ? "; what GPU timing costs within the driver and on the device "
+                                                     "is not in it, record --timing-window shows it"
+                                                   : "");
 }
 
 static void print_coverage(const struct gw_report_sheet *sheet)

@@ -89,7 +89,7 @@ static int add_counted(struct gw_builder *builder, size_t input, const struct gw
     }
     model->counted[model->counted_count++] = (struct gw_counted){
         .begin_ns = record->begin_ns,
-        .end_ns = record->time_ns > record->begin_ns ? record->time_ns : record->begin_ns,
+        .end_ns = gw_end_after(record->begin_ns, record->time_ns),
         .total_ns = words[GW_ARG_counted_total],
         .thread = thread,
         .count = GW_COUNTED_COUNT(what),

@@ -74,8 +74,8 @@ static double calls_percent(const struct gw_model *model, uint32_t process)
     for (size_t t = 0; t < model->threads_count; t++) {
         const struct gw_thread *thread = &model->threads[t];
         if (thread->process == process) {
-            double count = count_calls(model, thread, begin_ns, end_ns) +
-                           counted_calls(model, (uint32_t)t, begin_ns, end_ns);
+            double count =
+                count_calls(model, thread, begin_ns, end_ns) + counted_calls(model, (uint32_t)t, begin_ns, end_ns);
             most = count > most ? count : most;
         }
     }
@@ -175,6 +175,11 @@ end:
     free(timed);
     free(room);
     return status;
+}
+
+bool gw_perturbation_is_least(const struct gw_model *model)
+{
+    return model->perturbation.method == GW_PERTURBATION_CALLS && model->timing != GW_TIMING_OFF;
 }
 
 int gw_measure_perturbation(struct gw_model *model)

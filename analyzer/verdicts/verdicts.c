@@ -1,4 +1,5 @@
 #include "analyzer/verdicts/verdicts.h"
+#include "analyzer/model/perturbation.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -62,8 +63,9 @@ static int say_slowed(const struct gw_model *model, struct gw_verdict *verdict)
     char *why = NULL;
     if (cost->percent <= GW_PERTURBATION_MUCH_PERCENT)
         return 0;
-    if (asprintf(&why, "%s; the recording itself slowed the run by %.0f ± %.0f %%, which may be in it",
-                 verdict->why ? verdict->why : "", cost->percent, cost->plus_minus_percent) < 0)
+    if (asprintf(&why, "%s; the recording itself slowed the run by %.0f ± %.0f %%%s, which may be in it",
+                 verdict->why ? verdict->why : "", cost->percent, cost->plus_minus_percent,
+                 gw_perturbation_is_least(model) ? " or more" : "") < 0)
         return -ENOMEM;
     free(verdict->why);
     verdict->why = why;

@@ -54,10 +54,12 @@ static void on_call(void *argument, int domain, uint32_t id, const struct gw_cup
     enum state now = state_now();
 
     (void)argument, (void)domain, (void)id;
+    if (self->leaving && seen->site != GW_CUPTI_ENTER) {
+        self->leaving->left_ns = gw_now_ns();
+        self->leaving = NULL;
+    }
     if (seen->site != GW_CUPTI_ENTER || !call || !call->stream || call->op)
         return;
-    uint64_t measured_at_ns = call->own_ns ? gw_now_ns() : 0;
-
     self->timed = NULL; // one entry a call
     if (now != OPEN) {
         gw_cupti_missed();
@@ -72,8 +74,11 @@ static void on_call(void *argument, int domain, uint32_t id, const struct gw_cup
 
     call->op = operation_of(seen->correlation);
     gw_cupti_entered(call->stream->device, gw_cupti_enter(&entry));
-    if (measured_at_ns)
-        call->own_ns += gw_own_time_since(measured_at_ns);
+    // From the wrapper to here: CUPTI's way to its subscriber is part of what recording costs, as is its way back.
+    if (call->own_ns) {
+        call->own_ns += gw_own_time_since(call->begin_ns);
+        self->leaving = call;
+    }
 }
 
 // Waits, but not for ever, until no other thread is in that state.

@@ -1,6 +1,7 @@
 /*
  * What the tool's own code costs the program: one call of a thread in OWN_TIME_EVERY is timed, in the tool's part
- * before and after the real function and in CUPTI's callback. The sums so far are written as an event that is rare when
+ * before and after the real function and, where CUPTI times it, from there to CUPTI's callbacks at its entry and exit,
+ * which is CUPTI's own way to its subscriber. The sums so far are written as an event that is rare when
  * there are many.
  */
 #include "shim/tracer/tracer.h"

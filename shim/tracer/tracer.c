@@ -219,6 +219,7 @@ static bool begin_call(struct gw_thread *thread, struct gw_call *call, unsigned 
         }
     }
     call->begin_ns = now;
+    call->left_ns = 0;
     call->own_ns = measured_at_ns ? gw_own_time_since(measured_at_ns) : 0;
     errno = saved_errno;
     thread->busy = 0;
@@ -310,6 +311,9 @@ static void end_call(struct gw_thread *thread, struct gw_call *call, const uint6
         return;
     }
     uint64_t measured_at_ns = call->own_ns ? gw_now_ns() : 0;
+    if (call->left_ns)
+        call->own_ns += gw_own_time_since(call->left_ns);
+    thread->leaving = NULL;
     gw_section_begin(&section);
     thread->timed = NULL;
     if (__builtin_expect(info->action != GW_ACTION_NONE, 0))
