@@ -9,6 +9,7 @@
 
 #include "analyzer/read/clock_shift.h"
 #include "analyzer/read/summary.h"
+#include "shim/api/codes.h"
 
 #define RUN_SCHEMA "gpuwitness.run/1"
 #define RUNS_MAX 65536u
@@ -336,6 +337,18 @@ int gw_run_file_parse(const char *path, const char *text, struct gw_run_file **r
             error, -EPROTO,
             "%s/run.json is of schema \"%s\", this gpuwitness reads \"%s\"; use the version that recorded it", path,
             schema, RUN_SCHEMA);
+        goto end;
+    }
+    /* Recordings from before there was this field are told by the fields of their events. */
+    const json_t *format = json_object_get(root, "event_format");
+    if (format && json_integer_value(format) != GW_EVENT_FORMAT) {
+        const char *recorder = json_string_value(json_object_get(json_object_get(root, "versions"), "gpuwitness"));
+        status =
+            gw_error_set(error, -EPROTO,
+                         "%s was recorded by gpuwitness %s with events of format %lld, this gpuwitness reads format "
+                         "%d; use the version that recorded it",
+                         path, recorder ? recorder : "of an unknown version", (long long)json_integer_value(format),
+                         GW_EVENT_FORMAT);
         goto end;
     }
     status = fill(run, root);

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "shim/api/codes.h"
+
 #define SCHEMA "gpuwitness.run/1"
 
 /* What decides how a framework uses the GPUs. Nothing else of the environment is written down: it may hold secrets. */
@@ -130,6 +132,7 @@ json_t *gw_run_info_create(const struct gw_run_settings *settings)
                   "subbuffer_bytes", (json_int_t)settings->buffers->subbuffer_bytes, "trace", "trace");
     if (info == NULL)
         return NULL;
+    json_object_set_new(info, "event_format", json_integer(GW_EVENT_FORMAT));
     if (settings->simgpu_config != NULL)
         json_object_set_new(info, "simgpu_config", any_string(settings->simgpu_config));
     if (settings->timing_period_ns > 0)

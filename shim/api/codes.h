@@ -7,6 +7,10 @@
 
 #include <stdint.h>
 
+/* What the events of a recording say, and how: raised when one loses a field, gets one that the reader needs, or means
+ * something else, so that a reader can tell a recording that is not for it. */
+#define GW_EVENT_FORMAT 2
+
 /* site: pid << 32 | function << 16 | depth << 8 | flags */
 #define GW_SITE(pid, function, depth, flags)                                                                           \
     ((uint64_t)(pid) << 32 | (uint64_t)(function) << 16 | (uint64_t)(depth) << 8 | (uint64_t)(flags))

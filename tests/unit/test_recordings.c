@@ -1,4 +1,5 @@
 /* Recordings before they become a model: streams made one, ranks in order. */
+#include <errno.h>
 #include <stdio.h>
 
 #include "analyzer/model/recordings.h"
@@ -65,6 +66,24 @@ static void add_rank(struct gw_recordings *recordings, const char *path, uint32_
         (struct gw_model_input){.run = run, .records = calloc(1, sizeof(struct gw_records))};
 }
 
+/* Events of another format are refused in one line that names both. */
+static void other_formats_are_refused(void **state)
+{
+    (void)state;
+    struct gw_run_file *run = NULL;
+    struct gw_error error = {""};
+    const char *newer =
+        "{\"schema\": \"gpuwitness.run/1\", \"event_format\": 99, \"versions\": {\"gpuwitness\": \"9.8\"}}";
+    char same[96], format[16];
+    assert_int_equal(gw_run_file_parse("run", newer, &run, &error), -EPROTO);
+    snprintf(format, sizeof(format), "format %d", GW_EVENT_FORMAT);
+    assert_non_null(strstr(error.text, "gpuwitness 9.8 with events of format 99"));
+    assert_non_null(strstr(error.text, format));
+    snprintf(same, sizeof(same), "{\"schema\": \"gpuwitness.run/1\", \"event_format\": %d}", GW_EVENT_FORMAT);
+    assert_int_equal(gw_run_file_parse("run", same, &run, &error), 0);
+    gw_run_file_destroy(run);
+}
+
 static void ranks_are_in_one_order(void **state)
 {
     (void)state;
@@ -110,6 +129,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_stream_is_the_same_model),
+        cmocka_unit_test(other_formats_are_refused),
         cmocka_unit_test(ranks_are_in_one_order),
         cmocka_unit_test(shares_shrink_with_ranks),
     };
