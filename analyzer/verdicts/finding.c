@@ -115,6 +115,20 @@ void gw_finding_mark(struct gw_finding *finding, const struct gw_judge *judge, c
     gw_finding_evidence(finding, begin - pause, inside + pause, fact->call);
 }
 
+double gw_finding_drop_all(struct gw_finding *finding, const struct gw_judge *judge, gw_fact_test *belongs)
+{
+    double ns = 0;
+    for (size_t i = 0; i < judge->facts_count; i++) {
+        const struct gw_fact *fact = &judge->facts[i];
+        const struct gw_call *call = &judge->model->calls[fact->call];
+        if (fact->step == GW_NONE || !belongs(judge, fact))
+            continue;
+        ns += (double)(call->end_ns - call->begin_ns);
+        gw_finding_mark(finding, judge, fact, GW_EDIT_DROP);
+    }
+    return ns;
+}
+
 void gw_finding_evidence(struct gw_finding *finding, uint64_t t_ns, uint64_t duration_ns, uint32_t call)
 {
     uint32_t at = finding->evidence_count;

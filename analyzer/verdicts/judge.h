@@ -139,6 +139,10 @@ void gw_finding_release(struct gw_finding *finding);
 void gw_finding_mark(struct gw_finding *finding, const struct gw_judge *judge, const struct gw_fact *fact,
                      uint8_t edit);
 
+/* Marks all calls of the analysed steps that belong in it, to be dropped. Returns their time in them, in ns. */
+typedef bool gw_fact_test(const struct gw_judge *judge, const struct gw_fact *fact);
+double gw_finding_drop_all(struct gw_finding *finding, const struct gw_judge *judge, gw_fact_test *belongs);
+
 /* Adds an edit to a call without counting an occurrence. */
 void gw_finding_edit(struct gw_finding *finding, const struct gw_judge *judge, const struct gw_fact *fact,
                      uint8_t edit);

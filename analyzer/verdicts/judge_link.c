@@ -305,11 +305,11 @@ end:
 
 /* ---- communicators ---- */
 
-static bool makes_communicator(uint16_t function)
+static bool makes_communicator(const struct gw_judge *judge, const struct gw_fact *fact)
 {
     static const char *const parts[] = {"CommInit",    "CommSplit", "CommShrink",  "CommGrow",
                                         "CommDestroy", "CommAbort", "CommFinalize"};
-    const char *name = gw_function_name(function);
+    const char *name = gw_function_name(judge->model->calls[fact->call].function);
     name += *name == 'p';
     for (size_t i = 0; i < sizeof parts / sizeof *parts && strncmp(name, "nccl", 4) == 0; i++) {
         if (strncmp(name + 4, parts[i], strlen(parts[i])) == 0)
@@ -321,18 +321,10 @@ static bool makes_communicator(uint16_t function)
 int gw_judge_comm_init(struct gw_judge *judge, struct gw_verdict *verdict)
 {
     struct gw_finding finding;
-    double time_ns = 0;
     int ret = gw_finding_init(&finding, judge);
     if (ret < 0)
         return ret;
-    for (size_t i = 0; i < judge->facts_count; i++) {
-        const struct gw_fact *fact = &judge->facts[i];
-        const struct gw_call *call = &judge->model->calls[fact->call];
-        if (fact->step == GW_NONE || !makes_communicator(call->function))
-            continue;
-        time_ns += (double)(call->end_ns - call->begin_ns);
-        gw_finding_mark(&finding, judge, fact, GW_EDIT_DROP);
-    }
+    const double time_ns = gw_finding_drop_all(&finding, judge, makes_communicator);
     ret = gw_finding_conclude(&finding, judge, verdict,
                               "communicators are made and ended by %.1f calls a step, which take %.3f ms",
                               gw_a_step(judge, (double)finding.count), gw_a_step(judge, time_ns) / 1e6);

@@ -503,24 +503,25 @@ end:
     return ret;
 }
 
+static bool pins(const struct gw_judge *judge, const struct gw_fact *fact)
+{
+    const struct gw_memory *memory = gw_fact_memory(judge, fact);
+    const uint32_t kind = memory ? memory->kind % GW_MEMORY_FREE : GW_MEMORY_DEVICE;
+    return fact->cls == GW_CALL_ALLOC && (kind == GW_MEMORY_HOST || kind == GW_MEMORY_REGISTER);
+}
+
+static bool allocates(const struct gw_judge *judge, const struct gw_fact *fact)
+{
+    return fact->cls == GW_CALL_ALLOC && !pins(judge, fact);
+}
+
 static int judge_memory(struct gw_judge *judge, struct gw_verdict *verdict, bool pinning)
 {
     struct gw_finding finding;
-    double call_ns = 0;
     int ret = gw_finding_init(&finding, judge);
     if (ret < 0)
         return ret;
-    for (size_t i = 0; i < judge->facts_count; i++) {
-        const struct gw_fact *fact = &judge->facts[i];
-        const struct gw_call *call = &judge->model->calls[fact->call];
-        const struct gw_memory *memory = gw_fact_memory(judge, fact);
-        uint32_t kind = memory ? memory->kind % GW_MEMORY_FREE : GW_MEMORY_DEVICE;
-        bool pins = kind == GW_MEMORY_HOST || kind == GW_MEMORY_REGISTER;
-        if (fact->step == GW_NONE || fact->cls != GW_CALL_ALLOC || pins != pinning)
-            continue;
-        call_ns += (double)(call->end_ns - call->begin_ns);
-        gw_finding_mark(&finding, judge, fact, GW_EDIT_DROP);
-    }
+    const double call_ns = gw_finding_drop_all(&finding, judge, pinning ? pins : allocates);
     ret = gw_finding_conclude(&finding, judge, verdict,
                               pinning ? "%.2f calls a step lock or unlock pages of host memory, %.3f ms in all"
                                       : "%.2f allocations and releases a step take %.3f ms",

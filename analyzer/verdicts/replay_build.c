@@ -284,6 +284,18 @@ static void find_wait(const struct builder *b, struct gw_replay_node *node, cons
     node->early_ns = from > call->end_ns ? from - call->end_ns : 0;
 }
 
+/* Ranks that are threads of one process wait for each other on their devices; that another one was in a call when one
+ * went on is chance. */
+static bool are_ranks(const struct builder *b, uint32_t left, uint32_t right)
+{
+    const struct gw_thread *threads = b->model->threads;
+    const uint32_t *first = &b->steps->first[threads[left].process];
+    bool exchange = false;
+    for (uint32_t l = first[0]; l < first[1]; l++)
+        exchange |= b->steps->times[l] != NULL;
+    return exchange && threads[left].lane != threads[right].lane;
+}
+
 /* The call of another thread of the process that ended last before this one's begin: it may have woken its thread. */
 static void find_handover(const struct builder *b, struct gw_replay_node *node)
 {
@@ -296,7 +308,8 @@ static void find_handover(const struct builder *b, struct gw_replay_node *node)
         return;
     for (uint32_t t = 0; t < model->threads_count; t++) {
         uint32_t by = b->now.thread_node[t];
-        if (t == node->thread || model->threads[t].process != model->threads[node->thread].process || by == GW_NONE)
+        if (t == node->thread || model->threads[t].process != model->threads[node->thread].process || by == GW_NONE ||
+            are_ranks(b, node->thread, t))
             continue;
         if (b->now.thread_end[t] > node->begin_ns) /* in a call already: it handed over before that */
             by = b->now.thread_earlier[t];
