@@ -170,3 +170,15 @@ void join_communication(struct rank *rank)
     CHECK(cudaEventRecord(rank->reduced, rank->communication));
     CHECK(cudaStreamWaitEvent(rank->trainer.stream, rank->reduced, 0));
 }
+
+void bucketed_step(struct rank *rank, uint64_t backward_ns, size_t bytes, size_t last_bytes)
+{
+    rank_step(rank);
+    launch_many(KERNEL_FORWARD, rank->trainer.stream, 4, 300 * US);
+    for (unsigned bucket = 0; bucket < 4; bucket++) {
+        launch(KERNEL_BACKWARD, rank->trainer.stream, backward_ns);
+        all_reduce_beside(rank, bucket, bucket < 3 ? bytes : last_bytes);
+    }
+    join_communication(rank);
+    launch(KERNEL_OPTIMIZER, rank->trainer.stream, 200 * US);
+}

@@ -51,4 +51,8 @@ void all_reduce_beside(struct rank *rank, unsigned bucket, size_t bytes);
 /* Lets the compute stream wait for the communication stream. */
 void join_communication(struct rank *rank);
 
+/* A step as frameworks make it: four buckets of gradients, each reduced beside the backward pass as soon as it is
+ * there; the last one, which nothing hides, has last_bytes. */
+void bucketed_step(struct rank *rank, uint64_t backward_ns, size_t bytes, size_t last_bytes);
+
 #endif

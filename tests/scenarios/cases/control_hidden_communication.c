@@ -10,19 +10,11 @@
 
 static void train(struct rank *rank)
 {
-    for (int step = 0; step < 20; step++) {
-        rank_step(rank);
-        launch_many(KERNEL_FORWARD, rank->trainer.stream, 4, 300 * US);
-        for (unsigned bucket = 0; bucket < 4; bucket++) {
-            launch(KERNEL_BACKWARD, rank->trainer.stream, 600 * US);
-            all_reduce_beside(rank, bucket, bucket < 3 ? 384 * KIB : 48 * KIB);
-        }
-        join_communication(rank);
-        launch(KERNEL_OPTIMIZER, rank->trainer.stream, 200 * US);
-    }
+    for (int step = 0; step < 20; step++)
+        bucketed_step(rank, 600 * US, 384 * KIB, 48 * KIB);
 }
 
 void run_scenario(struct scenario *scenario)
 {
-    run_ranks(scenario, RANKS_IN_THREADS, 4, 256 * KIB, train);
+    run_ranks(scenario, RANKS_IN_THREADS, 4, 384 * KIB, train);
 }

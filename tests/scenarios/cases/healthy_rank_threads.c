@@ -10,16 +10,8 @@
 
 static void train(struct rank *rank)
 {
-    for (int step = 0; step < 25; step++) {
-        rank_step(rank);
-        launch_many(KERNEL_FORWARD, rank->trainer.stream, 4, 300 * US);
-        for (unsigned bucket = 0; bucket < 4; bucket++) {
-            launch(KERNEL_BACKWARD, rank->trainer.stream, 600 * US);
-            all_reduce_beside(rank, bucket, bucket < 3 ? 256 * KIB : 64 * KIB);
-        }
-        join_communication(rank);
-        launch(KERNEL_OPTIMIZER, rank->trainer.stream, 200 * US);
-    }
+    for (int step = 0; step < 25; step++)
+        bucketed_step(rank, 600 * US, 256 * KIB, 64 * KIB);
 }
 
 void run_scenario(struct scenario *scenario)
