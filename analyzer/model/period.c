@@ -30,6 +30,7 @@ struct judged {
     double score;  /* share of the window in units like their neighbours, times how alike they are */
     double period; /* events of such a unit: the median, weighted by events */
     bool host;     /* most units contain an upload, a read or a wait */
+    bool replays;  /* most units replay a graph: many kernels behind one event */
 };
 
 static int compare_sizes(const void *left, const void *right)
@@ -60,7 +61,7 @@ struct judging {
 static void judge(const struct gw_sequence *sequence, size_t first, size_t last, const struct judging *room,
                   struct judged *judged)
 {
-    size_t units = judged->count ? judged->count - 1 : 0, alike = 0, usual = 0, with_host = 0;
+    size_t units = judged->count ? judged->count - 1 : 0, alike = 0, usual = 0, with_host = 0, with_replays = 0;
     double covered = 0, quality = 0, before = 0;
     for (size_t i = 0; i < units; i++) {
         const size_t *at = judged->positions + i;
@@ -89,11 +90,13 @@ static void judge(const struct gw_sequence *sequence, size_t first, size_t last,
             traits |= sequence->events[e].traits;
         }
         with_host += (traits & GW_TRAITS_HOST) != 0;
+        with_replays += (traits & GW_TRAIT_REPLAY) != 0;
         covered += length;
         quality += room->best[i] * length;
         usual++;
     }
     judged->host = with_host * 5 >= usual * 4;
+    judged->replays = with_replays * 5 >= usual * 4;
     /* The unit after the last mark has no end in the window, so it does not count against the mark. */
     double tail = fmin((double)(last - judged->positions[units]), judged->period);
     judged->score = quality / ((double)(last - first) - tail);
@@ -312,7 +315,8 @@ static int is_repetition(const struct gw_sequence *sequence, const struct judged
         return 0;
     }
     int status = is_piece(sequence, outer, inner, &piece);
-    if (status || piece) {
+    /* How many kernels a graph runs is not seen: a whole step of an epoch may look like few. */
+    if (status || (piece && !(inner->replays && parts > PARTS_MAX))) {
         return status;
     }
     if (inner->host && (parts > PARTS_MAX || !agreeing)) {

@@ -79,6 +79,23 @@ static void test_replays_of_what_was_warmed_up(void **state)
     expect_truth(play, 0.5);
 }
 
+/* JAX's way: a step is one compiled call, and what is asked after each epoch many small ones. */
+static void test_epochs_of_replays(void **state)
+{
+    (void)state;
+    struct play *play = begin_play();
+    for (int epoch = 0; epoch < 6; epoch++) {
+        repeat_text(play, "|HHg", 100);
+        play_text(play, "HHabcdefhijkRsHHlmnopqrtuvwRs");
+    }
+    struct found found;
+    find(play, &found);
+    assert_true(found.found);
+    assert_in_range(found.count, 590, 612);
+    free(found.ranges);
+    end_play(play);
+}
+
 /* A graph is all of a step, however many kernels follow one by one. */
 static void test_evaluation_after_graph_replays(void **state)
 {
@@ -194,6 +211,7 @@ int main(void)
         cmocka_unit_test(test_trials_that_meet_the_host),
         cmocka_unit_test(test_trials_within_the_loop),
         cmocka_unit_test(test_replays_of_what_was_warmed_up),
+        cmocka_unit_test(test_epochs_of_replays),
         cmocka_unit_test(test_evaluation_after_graph_replays),
         cmocka_unit_test(test_interrupted),
         cmocka_unit_test(test_log_line_every_ten_steps),
