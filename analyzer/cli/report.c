@@ -40,7 +40,7 @@ static const struct argp_option options[] = {
 
 static const char help_text[] =
     "Prints where the time of each step of RUN goes, and confirms or rules out each suspect with its cost.\v"
-    "Colours are used on a terminal, unless NO_COLOR is set.\n\n"
+    "Colours are used on a terminal that has them, unless NO_COLOR is set.\n\n"
     "Exit status: 0, 1 when the run cannot be read or the report not be written, 2 for a wrong command line, 3 when "
     "--fail-on holds.\n\n"
     "Examples:\n"

@@ -35,13 +35,18 @@ unsigned gw_page_width(FILE *out)
     return size.ws_col < 72 ? 72 : size.ws_col > 100 ? 100 : size.ws_col;
 }
 
+static bool wants_color(FILE *out)
+{
+    const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    return isatty(fileno(out)) && !(no_color && *no_color) && terminal && strcmp(terminal, "dumb") != 0;
+}
+
 int gw_write_report(const char *command, const struct gw_report_form *form, const struct gw_model *model,
                     const struct gw_judged *judged, FILE *out)
 {
     const struct gw_report report = {model, judged->budget, judged->verdicts};
-    const char *no_color = getenv("NO_COLOR");
     const struct gw_report_text_options text = {.width = gw_page_width(out),
-                                                .color = isatty(fileno(out)) && !(no_color && *no_color),
+                                                .color = wants_color(out),
                                                 .verbose = form->verbose,
                                                 .only_verdict = form->verdict};
     int status = form->json       ? gw_report_json(&report, out)

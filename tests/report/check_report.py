@@ -4,7 +4,9 @@
     check_report.py GPUWITNESS TRAIN_LOOP"""
 import csv
 import json
+import os
 import pathlib
+import pty
 import subprocess
 import sys
 import tempfile
@@ -16,6 +18,23 @@ def expect(holds, what):
     if not holds:
         print("FAULT:", what)
         FAULTS.append(what)
+
+
+def on_terminal(*words, **environment):
+    """What a command writes to a terminal with TERM, NO_COLOR as given."""
+    ours, theirs = pty.openpty()
+    inherited = {name: value for name, value in os.environ.items() if name not in ("TERM", "NO_COLOR")}
+    process = subprocess.Popen([*map(str, words)], stdin=subprocess.DEVNULL, stdout=theirs, env={**inherited, **environment})
+    os.close(theirs)
+    written = b""
+    try:
+        while piece := os.read(ours, 65536):
+            written += piece
+    except OSError:  # the other side is closed
+        pass
+    os.close(ours)
+    expect(process.wait() == 0, f"{words} on a terminal: status {process.returncode}")
+    return written.decode()
 
 
 def main():
@@ -76,6 +95,10 @@ def main():
             saving_ms, at = verdict["saving_ms"], verdict["id"]
             expect(run("report", "--fail-on", f"{at}>{saving_ms * 0.999}", folder, status=3) == text, f"--fail-on {at}")
             run("report", "--fail-on", f"{at}>{saving_ms * 1.001}", folder)
+        expect("\x1b[" in on_terminal(gpuwitness, "report", folder, TERM="xterm"), "no colours on a terminal")
+        for plain in ({}, {"TERM": "dumb"}, {"TERM": "xterm", "NO_COLOR": "1"}):
+            expect("\x1b" not in on_terminal(gpuwitness, "report", folder, **plain), f"colours on a terminal with {plain}")
+        expect("\x1b" not in text, "colours in a pipe")
         most_ms = max((verdict["saving_ms"] for verdict in confirmed), default=0)
         run("report", "--fail-on", f"any>{most_ms * 0.999}", folder, status=3)
         run("report", "--fail-on", f"any>{most_ms * 1.001}", folder)
