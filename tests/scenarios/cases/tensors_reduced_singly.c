@@ -1,6 +1,6 @@
 /*
  * source: nccl#725, pytorch#3930
- * fault: 16 small tensors are reduced one by one
+ * fault: 48 small tensors are reduced one by one
  * verdict: comm-tiny
  * config: devices 2
  * config: nccl_latency_ns 60000
@@ -9,8 +9,8 @@
 
 static void train(struct rank *rank)
 {
-    const int pieces = rank->faulty ? 16 : 1;
-    for (int step = 0; step < 25; step++) {
+    const int pieces = rank->faulty ? 48 : 1;
+    for (int step = 0; step < 20; step++) {
         rank_step(rank);
         launch_many(KERNEL_FORWARD, rank->trainer.stream, 4, 200 * US);
         launch_many(KERNEL_BACKWARD, rank->trainer.stream, 4, 400 * US);
