@@ -14,7 +14,8 @@
 static void train(struct rank *rank)
 {
     ncclComm_t all = rank->comm;
-    NCCL(ncclCommSplit(all, rank->faulty ? rank->number / 2 : rank->number % 2, rank->number, &rank->comm, NULL));
+    NCCL(ncclCommSplit(all, rank->faulty ? rank->number / 2 : rank->number % (rank->count / 2), rank->number,
+                       &rank->comm, NULL));
     for (int step = 0; step < 25; step++) {
         rank_step(rank);
         launch_many(KERNEL_FORWARD, rank->trainer.stream, 4, 200 * US);
