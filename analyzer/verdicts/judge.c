@@ -330,7 +330,7 @@ static void find_blocking_launches(struct gw_judge *judge)
     for (size_t i = 0; i < judge->facts_count; i++) {
         const struct gw_fact *fact = &judge->facts[i];
         const struct gw_op *op = gw_fact_op(judge, fact);
-        if (op)
+        if (op && judge->model->timing != GW_TIMING_OFF)
             judge->gpu_timed = true;
         if (fact->step == GW_NONE || fact->cls != GW_CALL_LAUNCH || !op)
             continue;

@@ -50,6 +50,7 @@ def wanted_facts(trace):
     copying = {int(e["args"]["correlation"]) for e in calls if "memcpy" in e["name"].lower()}
     facts = collections.Counter()
     facts["faults 0"] += 1
+    facts["timed yes"] += 1
     facts[f"calls {len(calls)}"] += 1
     facts[f"ops {len(ops)}"] += 1
     facts[f"untied {sum(int(e['args']['correlation']) not in known for e in ops)}"] += 1

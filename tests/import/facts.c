@@ -130,6 +130,7 @@ int main(int argc, char **argv)
     printf("faults %d\n", check_order(model));
     printf("calls %zu\nops %zu\nuntied %zu\ndetails %zu\n", model->calls_count, model->ops_count, untied, details);
     printf("realtime_offset_ns %" PRId64 "\n", model->run.realtime_offset_ns);
+    printf("timed %s\n", model->timing == GW_TIMING_OFF ? "no" : "yes");
     for (size_t p = 0; p < model->processes_count; p++) {
         printf("process %u rank %d\n", model->processes[p].pid, model->processes[p].rank);
     }

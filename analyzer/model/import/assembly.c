@@ -215,6 +215,23 @@ static int say_missing(struct gw_assembly *assembly, const char *tool, size_t un
     return status ? status : say_unknown_functions(assembly);
 }
 
+/* Successful launches of kernels, where the trace has not one kernel; else 0. */
+static size_t count_launches_without_kernels(const struct gw_model *model)
+{
+    size_t launches = 0;
+    for (size_t i = 0; i < model->ops_count; i++) {
+        const enum gw_op_kind kind = model->ops[i].kind;
+        if (kind == GW_OP_KERNEL || kind == GW_OP_COMM || kind == GW_OP_GRAPH) {
+            return 0;
+        }
+    }
+    for (size_t i = 0; i < model->calls_count; i++) {
+        const struct gw_call *call = &model->calls[i];
+        launches += call->depth == 1 && gw_call_class(call->function) == GW_CALL_LAUNCH;
+    }
+    return launches;
+}
+
 int gw_assembly_finish(struct gw_assembly *assembly, const char *tool, struct gw_model **ret_model)
 {
     struct gw_model *model = assembly->builder.model;
@@ -227,10 +244,17 @@ int gw_assembly_finish(struct gw_assembly *assembly, const char *tool, struct gw
     status = status ? status : gw_tie_extent(assembly);
     status = status ? status : gw_build_lanes(model);
     status = status ? status : say_missing(assembly, tool, untied);
+    const size_t launches = status ? 0 : count_launches_without_kernels(model);
+    if (launches) {
+        char detail[128];
+        snprintf(detail, sizeof(detail), "%zu launches and not one kernel: when the GPU was busy cannot be told",
+                 launches);
+        status = gw_assembly_add_coverage(assembly, GW_COVERAGE_DISABLED, "kernels", detail);
+    }
     if (status) {
         return status;
     }
-    model->timing = GW_TIMING_CUPTI;
+    model->timing = launches ? GW_TIMING_OFF : GW_TIMING_CUPTI;
     model->run.unseen = assembly->unseen;
     model->run.finished = true;
     *ret_model = model;
