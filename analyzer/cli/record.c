@@ -297,6 +297,7 @@ static int set_environment(const struct recording *recording)
     result |= setenv("GPUWITNESS_RUN_DIR", recording->dir.path, 1);
     result |= setenv("GPUWITNESS_GPU_TIMING", recording->options.gpu_timing, 1);
     result |= setenv("GPUWITNESS_HASH", recording->options.hash, 1);
+    result |= setenv("GPUWITNESS_QUERIES", recording->options.queries, 1);
     if (recording->options.timing_period_ns > 0) {
         char window[64];
         snprintf(window, sizeof(window), "%lld/%lld", (long long)recording->options.timed_ns,

@@ -18,6 +18,7 @@ enum {
     KEY_TIMING_WINDOW,
     KEY_BUFFER_SIZE,
     KEY_HASH,
+    KEY_QUERIES,
     KEY_DELAY,
     KEY_DURATION,
     KEY_ATTACH,
@@ -43,6 +44,10 @@ static const struct argp_option options[] = {
      "Take the GPU's times only in the first ON of each PERIOD, such as 2s/10s, to see what taking them costs.", 0},
     {"hash", KEY_HASH, "off|sample|full", 0,
      "How much of each copy from the host is hashed, to find what is uploaded again. Default: sample.", 0},
+    {"queries", KEY_QUERIES, "all|count", 0,
+     "Calls that only ask for what is known at once (cudaGetDevice, cudaGetLastError …), of which frameworks make "
+     "thousands a step: record each, or only count those that are quick, which costs a third. Default: all.",
+     0},
     {"buffer-size", KEY_BUFFER_SIZE, "SIZE", 0,
      "Trace buffer of each CPU, with K, M or G behind the number. Default: 16M, less where there is little room.", 0},
     {"delay", KEY_DELAY, "TIME", 0,
@@ -220,6 +225,7 @@ static error_t take_option(int key, char *value, struct argp_state *state)
 {
     static const char *const timings[] = {"auto", "cupti", "events", "off", NULL};
     static const char *const hashes[] = {"off", "sample", "full", NULL};
+    static const char *const queries[] = {"all", "count", NULL};
     struct gw_record_options *result = state->input;
     switch (key) {
     case 'o':
@@ -240,6 +246,8 @@ static error_t take_option(int key, char *value, struct argp_state *state)
         return take_timing_window(state, value, result);
     case KEY_HASH:
         return take_word(state, "hash", value, hashes, &result->hash);
+    case KEY_QUERIES:
+        return take_word(state, "queries", value, queries, &result->queries);
     case KEY_BUFFER_SIZE:
         if (gw_parse_size(value, &result->buffer_bytes) != 0 || result->buffer_bytes < 64 << 10)
             return gw_usage_error(state, "'%s' is no buffer size: 64K or more, such as 16M", value);
@@ -283,7 +291,7 @@ static error_t take_option(int key, char *value, struct argp_state *state)
 int gw_record_options_parse(int argc, char **argv, struct gw_record_options *ret_options)
 {
     static const struct argp argp = {options, take_option, "[--] PROGRAM [ARGUMENT...]", help_text, NULL, NULL, NULL};
-    struct gw_record_options parsed = {.gpu_timing = "auto", .hash = "sample"};
+    struct gw_record_options parsed = {.gpu_timing = "auto", .hash = "sample", .queries = "all"};
     int result = gw_parse_options(&argp, argc, argv, ARGP_IN_ORDER, &parsed);
     if (result == 0)
         *ret_options = parsed;

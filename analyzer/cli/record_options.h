@@ -16,6 +16,7 @@ struct gw_record_options {
     double clock_ppm;                   /* … and go so much faster */
     int64_t timed_ns, timing_period_ns; /* the GPU's times are taken in the first part of each period; 0: always */
     const char *hash;                   /* "off", "sample" or "full" */
+    const char *queries;                /* "all" or "count" */
     uint64_t buffer_bytes;              /* 0: the default */
     struct gw_schedule_settings schedule;
     const char *step_mark;            /* what a step begins with: an extended regular expression; NULL: none */

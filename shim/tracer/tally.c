@@ -1,6 +1,6 @@
 /*
- * Calls that only ask for what is known at once (GW_WAIT_ASKS): frameworks make thousands of them a step. A thread
- * counts those that took no time, succeeded and led to no event, and writes the counts as events `counted`, at least
+ * With `record --queries=count`: calls that only ask for what is known at once (GW_WAIT_ASKS), of which frameworks make
+ * thousands a step. A thread counts those that took no time, succeeded and led to no event, and writes the counts as events `counted`, at least
  * every TALLY_NS while it makes calls, and when it or the process ends. Each thread has a page of its own for that,
  * which goes to another when it ends.
  */

@@ -480,6 +480,7 @@ const struct gw_sink *gw_tracer_start(const struct gw_host *host)
 {
     const char *hash = getenv("GPUWITNESS_HASH");
     const char *timing = getenv("GPUWITNESS_GPU_TIMING");
+    const char *queries = getenv("GPUWITNESS_QUERIES");
 
     if (host->version != GW_SINK_VERSION || strcmp(host->functions_mark, GW_FUNCTIONS_MARK) != 0)
         return NULL;
@@ -501,7 +502,8 @@ const struct gw_sink *gw_tracer_start(const struct gw_host *host)
     else if (!timing || strcmp(timing, "off") != 0)
         gw_tracer.timing = gw_timing_cupti_start(timing && strcmp(timing, "cupti") == 0);
     fill_info();
-    gw_tally_init();
+    if (queries && strcmp(queries, "count") == 0)
+        gw_tally_init();
     count_steps();
     gw_fork_init();
     lttng_ust_init_thread();

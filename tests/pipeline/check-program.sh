@@ -2,7 +2,7 @@
 # check-program.sh BUILD NAME PROGRAM [OPTION of gw-compare-truth…]
 # Records PROGRAM on the simulated GPU, which logs what happens, exports the run and compares the two; then why the GPU was idle with
 # what the exported calls say. CONF in the environment: a configuration of the simulated GPU to start from; TIMING: how the GPU's times
-# are taken. Keeps its folder when something differs.
+# are taken; QUERIES: whether quick queries are only counted. Keeps its folder when something differs.
 set -eu
 build=$1 name=$2 program=$3
 shift 3
@@ -20,7 +20,7 @@ fail() {
 }
 
 export TRAIN_LOOP_STEPS="$folder/steps.txt"
-"$build/bin/gpuwitness" record -q --gpu-timing="${TIMING:-events}" --simgpu="$folder/simgpu.conf" -o "$folder/run" -- "$program" \
+"$build/bin/gpuwitness" record -q --gpu-timing="${TIMING:-events}" --queries="${QUERIES:-all}" --simgpu="$folder/simgpu.conf" -o "$folder/run" -- "$program" \
     > "$folder/program.out" 2> "$folder/program.err" || fail "recording returned $?"
 "$build/bin/gpuwitness" export --format csv -o "$folder/csv" "$folder/run" || fail "export returned $?"
 if [ -s "$folder/steps.txt" ]; then

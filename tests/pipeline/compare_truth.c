@@ -2,10 +2,11 @@
  * gw-compare-truth: is what the analyzer exported of a run what the simulated GPU says happened?
  *
  *   gw-compare-truth [--floor NS] [--outliers PERCENT] [--untimed PERCENT] [--median NS] [--driver-only 1]
- * [--steps FILE] RUN CSV-FOLDER TRUTH.PID.csv…
+ * [--counted LEAST] [--steps FILE] RUN CSV-FOLDER TRUTH.PID.csv…
  *
  * Calls: every call of the truth, per thread and in order, with the same depth, name and result, its begin and end
- * within those of the traced call, or among those that were counted, as many as there are and in no less time.
+ * within those of the traced call, or among those that were counted, as many as there are and in no less time:
+ * with --counted at least so many, else none.
  * Operations: those of each stream in order, with the same kind, name and bytes, submitted within the traced call;
  * start and end within what the model states as their error and the floor, but for the given share, and those of
  * kernels, memsets and graphs within the floor that the report states, but for the same share; of all of them half
@@ -36,7 +37,8 @@ struct comparison {
     bool driver_only;   /* the runtime is inside the program and cannot be traced: calls of the driver alone */
     const char *csv_folder, *steps_path;
     unsigned differences;
-    uint64_t counted_ns; /* in the truth, of calls at depth 1 that were only counted */
+    uint64_t least_counted, counted; /* calls that are to be counted only, and are */
+    uint64_t counted_ns;             /* of these, in the truth, those at depth 1 */
     size_t calls, ops, untimed, steps;
     size_t beyond, floored, beyond_floor; /* off by more than they state; those the report's floor is of, and of these
                                              off by more than it */
@@ -97,6 +99,7 @@ static bool take_counted(struct comparison *self, const struct call_row *want)
         if (row->tid == want->tid && row->count && strcmp(row->name, want->name) == 0 && want->result == 0 &&
             want->end_ns + BEGIN_ERROR_NS >= row->begin_ns) {
             row->count--;
+            self->counted++;
             if (want->depth == 1) {
                 self->counted_ns += want->end_ns - want->begin_ns;
             }
@@ -117,6 +120,9 @@ static void compare_counted(struct comparison *self, uint64_t open_ns)
             differ(self, "counted, not in the truth: thread %" PRIu32 ", %s, %" PRIu64 " times", row->tid, row->name,
                    row->count);
         }
+    }
+    if (self->counted < self->least_counted || (self->counted && !self->least_counted)) {
+        differ(self, "%" PRIu64 " calls were only counted, %" PRIu64 " wanted", self->counted, self->least_counted);
     }
     if (total_ns < self->counted_ns) {
         differ(self, "the counted calls took %" PRIu64 " ns, but %" PRIu64 " are said", self->counted_ns, total_ns);
@@ -528,6 +534,8 @@ int main(int argc, char **argv)
             self.median_ns = strtoull(argv[at + 1], NULL, 10);
         } else if (strcmp(argv[at], "--driver-only") == 0) {
             self.driver_only = atoi(argv[at + 1]) != 0;
+        } else if (strcmp(argv[at], "--counted") == 0) {
+            self.least_counted = strtoull(argv[at + 1], NULL, 10);
         } else if (strcmp(argv[at], "--steps") == 0) {
             self.steps_path = argv[at + 1];
         } else {
@@ -536,7 +544,7 @@ int main(int argc, char **argv)
     }
     if (argc - at < 3 || strncmp(argv[at], "--", 2) == 0) {
         fputs("usage: gw-compare-truth [--floor NS] [--outliers PERCENT] [--untimed PERCENT] [--median NS] "
-              "[--driver-only 1] "
+              "[--driver-only 1] [--counted LEAST] "
               "[--steps FILE] RUN CSV-FOLDER TRUTH.csv...\n",
               stderr);
         return 2;

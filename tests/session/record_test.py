@@ -227,7 +227,7 @@ class Surroundings(Recorded):
         seen = self.record("env", "-0", env=environment).stdout.split(b"\0")
         changed = {entry.split(b"=")[0] for entry in set(plain) ^ set(seen)}
         self.assertEqual(changed, {b"LD_PRELOAD", b"LTTNG_HOME", b"GPUWITNESS_RUN_DIR", b"GPUWITNESS_EXECS", b"GPUWITNESS_GPU_TIMING",
-                                   b"GPUWITNESS_HASH", b"NVTX_INJECTION64_PATH"})
+                                   b"GPUWITNESS_HASH", b"GPUWITNESS_QUERIES", b"NVTX_INJECTION64_PATH"})
         values = dict(entry.split(b"=", 1) for entry in seen if b"=" in entry)
         self.assertEqual(values[b"GPUWITNESS_RUN_DIR"].decode(), str(self.run_dir.resolve()))
         self.assertEqual(values[b"GPUWITNESS_GPU_TIMING"], b"auto")
