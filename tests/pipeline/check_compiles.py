@@ -40,7 +40,7 @@ def check_children(work):
         assert begin_ns <= child["t_ns"] < end_ns and child["dur_ns"] > 0, (begin_ns, end_ns, child)
         late_ns = max(late_ns, child["t_ns"] + child["dur_ns"] - end_ns)
         assert child["bytes"] and child["hash"] and child["process"] == 0 and child["thread"], child
-        assert 0 < child["held_ms"] * 1e6 <= child["dur_ns"], child
+        assert 0 < round(child["held_ms"] * 1e6) <= child["dur_ns"], child
         assert child["new"] == (child["hash"] not in hashes), child
         hashes.append(child["hash"])
     assert len(set(hashes)) == (len(hashes) + 1) // 2, hashes
