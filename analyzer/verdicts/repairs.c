@@ -111,8 +111,11 @@ static int add_repair(struct merged *merged, const struct gw_replay *replay, con
             merged->op_ns[replay->ops[i].op] = GW_TIME_UNKNOWN;
     }
     for (size_t i = 0; i < replay->ops_count && kept->ops; i++) {
-        merged->ops[replay->ops[i].op] |= kept->ops[i];
-        lower(&merged->op_ns[replay->ops[i].op], kept->op_ns[i]);
+        const uint32_t op = replay->ops[i].op;
+        merged->ops[op] |= kept->ops[i];
+        /* What one repair gives a device to do in another's place is not there to be given when that is mended. */
+        if (kept->op_ns[i] != GW_TIME_UNKNOWN && kept->op_ns[i] < model->ops[op].end_ns - model->ops[op].start_ns)
+            lower(&merged->op_ns[op], kept->op_ns[i]);
     }
     if (kept->nodes && !merged->nodes) {
         merged->nodes = malloc((replay->nodes_count + 1) * sizeof *merged->nodes);

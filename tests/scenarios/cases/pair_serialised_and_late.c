@@ -10,7 +10,7 @@
 
 static void train(struct rank *rank)
 {
-    const uint64_t backward_ns = rank->scenario->second && rank->number == 2 ? 700 * US : 600 * US;
+    const uint64_t backward_ns = rank->scenario->second && rank->number == 1 ? 700 * US : 600 * US;
     for (int step = 0; step < 25; step++) {
         rank_step(rank);
         launch_many(KERNEL_FORWARD, rank->trainer.stream, 4, 300 * US);

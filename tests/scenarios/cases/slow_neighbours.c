@@ -3,6 +3,7 @@
  * fault: ranks exchange with their neighbours in a ring, two of which have a slow link; repaired, the ring is another
  * verdict: comm-slow-link
  * also: comm-bound
+ * least: 4
  * config: devices 4
  * config: nccl_gbps 4
  * config: link 0 1 0.5
