@@ -143,7 +143,7 @@ static json_t *coverage_json(struct json *json, const struct gw_model *model)
         put(json, range, "begin_ns", json_integer((json_int_t)model->losses[i].begin_ns));
         put(json, range, "end_ns", json_integer((json_int_t)model->losses[i].end_ns));
         put(json, range, "count", json_integer((json_int_t)model->losses[i].count));
-        put(json, range, "reason", json_string(gw_loss_reason_name(model->losses[i].reason)));
+        put(json, range, "reason", json_string(gw_loss_reason_name(&model->losses[i])));
         append(json, ranges, range);
         in_ranges += model->losses[i].count;
     }

@@ -88,9 +88,9 @@ const char *gw_op_kind_name(enum gw_op_kind kind)
     return kind < GW_OP_KIND_COUNT ? names[kind] : "?";
 }
 
-const char *gw_loss_reason_name(enum gw_loss_reason reason)
+const char *gw_loss_reason_name(const struct gw_loss *loss)
 {
-    switch (reason) {
+    switch (loss->reason) {
     case GW_LOSS_OUTSIDE:
         return "outside the windows";
     case GW_LOSS_LET_GO:
@@ -98,7 +98,7 @@ const char *gw_loss_reason_name(enum gw_loss_reason reason)
     case GW_LOSS_DISCARDED:
         break;
     }
-    return "discarded";
+    return loss->count ? "discarded" : "damaged";
 }
 
 size_t gw_step_after(const struct gw_model *model, uint32_t process, uint64_t t_ns)

@@ -470,8 +470,9 @@ uint32_t gw_comm_type_bytes(uint8_t type);
 /* Bytes that cross the busiest link for each byte of a collective among `size` ranks, as nccl-tests count. */
 double gw_comm_bus_factor(enum gw_comm_kind kind, uint32_t size);
 
-/* Why events are missing, in a word or two for people and JSON: discarded, outside the windows, let go. */
-const char *gw_loss_reason_name(enum gw_loss_reason reason);
+/* Why events are missing, in a word or two for people and JSON: discarded, damaged (a buffer that overran counts
+ * what it could not keep), outside the windows, let go. */
+const char *gw_loss_reason_name(const struct gw_loss *loss);
 
 /* timing_floor_ns and timing_half_ns of the device where each is largest; 0 when nothing was timed. */
 uint64_t gw_timing_floor(const struct gw_model *model, uint64_t *ret_half_ns);

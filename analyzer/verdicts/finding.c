@@ -234,11 +234,18 @@ int gw_verdict_confirm(struct gw_verdict *verdict, const struct gw_judge *judge,
 
 /* ---- the conclusion ---- */
 
+/* In the replay nothing runs while the GPU's state is unknown, so that whatever does then counts to what is repaired.
+ */
+static double unseen_ns(const struct gw_judge *judge)
+{
+    return judge->unknown_ns > judge->threshold_ns ? judge->unknown_ns : 0;
+}
+
 enum gw_verdict_state gw_judge_saving(const struct gw_judge *judge, double saving_ns)
 {
     if (saving_ns + judge->replay_doubt_ns < judge->threshold_ns)
         return GW_RULED_OUT;
-    return saving_ns - judge->replay_doubt_ns < judge->threshold_ns ? GW_UNKNOWN : GW_CONFIRMED;
+    return saving_ns - judge->replay_doubt_ns - unseen_ns(judge) < judge->threshold_ns ? GW_UNKNOWN : GW_CONFIRMED;
 }
 
 int gw_judge_keep_repair(struct gw_judge *judge, const struct gw_repair *repair, const struct gw_kept_repair *kept)
@@ -251,13 +258,15 @@ int gw_judge_keep_repair(struct gw_judge *judge, const struct gw_repair *repair,
 
 char *gw_judge_doubt_words(const struct gw_judge *judge)
 {
-    char *words = NULL;
-    if (judge->replay_doubt_ns <= 0)
+    char *words = NULL, missed[100] = "", unseen[100] = "";
+    if (judge->replay_doubt_ns > 0)
+        snprintf(missed, sizeof missed, "; the replay misses the measured step by %.3f ms",
+                 judge->replay_doubt_ns / 1e6);
+    if (unseen_ns(judge) > 0)
+        snprintf(unseen, sizeof unseen, "; the GPU's state is unknown for %.3f ms of a step", unseen_ns(judge) / 1e6);
+    if (!*missed && !*unseen)
         return strdup("");
-    return asprintf(&words, "; the replay misses the measured step by %.3f ms, and this may be off by as much",
-                    judge->replay_doubt_ns / 1e6) < 0
-               ? NULL
-               : words;
+    return asprintf(&words, "%s%s, and this may be off by as much", missed, unseen) < 0 ? NULL : words;
 }
 
 static int store_evidence(const struct gw_finding *finding, const struct gw_judge *judge, struct gw_verdict *verdict)
