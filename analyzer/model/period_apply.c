@@ -15,7 +15,8 @@
 #define LACKING 0.6       /* share of the typical unit's kinds that an evaluation has at most */
 #define LONG 1.3          /* times the typical length: something follows the step inside its unit */
 
-#define HEADS_MOST 8 /* steps before the first one that the mark shows */
+#define HEADS_MOST 8   /* steps before the first one that the mark shows, … */
+#define LIKE_HEAD 0.9 /* … and their similarity, from the second on */
 
 struct applying {
     const struct gw_sequence *sequence;
@@ -230,8 +231,8 @@ static size_t add_heads(struct applying *self, struct gw_step_range *ranges)
     double similarity = 0;
     while (count < HEADS_MOST && first > 0) {
         const size_t at = step_before(self, first, 0, &similarity);
-        if (at == GW_NO_EVENT) {
-            break;
+        if (at == GW_NO_EVENT || (count && similarity < LIKE_HEAD)) {
+            break; /* what is set up before a loop can resemble a step a little */
         }
         begins[count++] = first = at;
     }
