@@ -15,7 +15,7 @@
 #define LACKING 0.6       /* share of the typical unit's kinds that an evaluation has at most */
 #define LONG 1.3          /* times the typical length: something follows the step inside its unit */
 
-#define HEADS_MOST 8   /* steps before the first one that the mark shows, … */
+#define HEADS_MOST 8  /* steps before the first one that the mark shows, … */
 #define LIKE_HEAD 0.9 /* … and their similarity, from the second on */
 
 struct applying {
