@@ -3,25 +3,21 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
+#include "analyzer/model/builder.h"
 #include "analyzer/model/map.h"
 #include "shim/api/functions.h"
 
 struct list {
     struct gw_compile *items;
-    size_t count, room;
+    size_t count;
 };
 
 static int push(struct list *list, struct gw_compile compile)
 {
-    if (list->count == list->room) {
-        const size_t room = list->room ? 2 * list->room : 64;
-        struct gw_compile *grown = reallocarray(list->items, room, sizeof *grown);
-        if (!grown)
-            return -ENOMEM;
-        list->items = grown;
-        list->room = room;
-    }
+    if (GW_GROW(list->items, list->count))
+        return -ENOMEM;
     list->items[list->count++] = compile;
     return 0;
 }
@@ -219,30 +215,22 @@ static void place(const struct gw_model *model, struct gw_compile *compile)
         compile->phase = model->steps[compile->step].warmup ? GW_PHASE_COLD : GW_PHASE_STEADY;
         return;
     }
-    for (size_t s = gw_step_after(model, compile->process, compile->begin_ns); s-- > 0;) {
-        if (model->steps[s].process != compile->process)
-            break;
+    const size_t after = gw_step_after(model, compile->process, compile->begin_ns);
+    for (size_t s = after; s-- > 0 && model->steps[s].process == compile->process;) {
         if (!model->steps[s].warmup)
             return; /* after an analysed step */
     }
-    for (size_t s = gw_step_after(model, compile->process, compile->begin_ns); s < model->steps_count; s++) {
-        if (model->steps[s].process == compile->process) {
-            compile->phase = GW_PHASE_COLD;
-            return;
-        }
-        break;
-    }
+    if (after < model->steps_count && model->steps[after].process == compile->process)
+        compile->phase = GW_PHASE_COLD;
 }
 
 /* What tells two of different names apart, though their input is the same. */
 static uint64_t family(const struct gw_model *model, const struct gw_compile *compile)
 {
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
     if (compile->kind != GW_COMPILE_CHILD)
         return compile->process;
-    for (const char *c = model->compilers[compile->compiler].name; *c; c++)
-        hash = (hash ^ (uint8_t)*c) * 1099511628211u;
-    return hash ^ compile->process;
+    const char *name = model->compilers[compile->compiler].name;
+    return XXH3_64bits(name, strlen(name)) ^ compile->process;
 }
 
 static int find_new(const struct gw_model *model, struct list *list)
@@ -261,6 +249,24 @@ static int find_new(const struct gw_model *model, struct list *list)
     return ret;
 }
 
+/* Hands out the list, which is freed when ret is below 0, or what else goes wrong. */
+static int finish(const struct gw_model *model, struct list *list, int ret, struct gw_compile **ret_list,
+                  size_t *ret_count)
+{
+    if (ret == 0 && list->count)
+        qsort(list->items, list->count, sizeof *list->items, by_begin);
+    for (size_t i = 0; i < list->count && ret == 0; i++)
+        place(model, &list->items[i]);
+    ret = ret ? ret : find_new(model, list);
+    if (ret < 0) {
+        free(list->items);
+        return ret;
+    }
+    *ret_list = list->items;
+    *ret_count = list->count;
+    return 0;
+}
+
 int gw_compiles_list(const struct gw_model *model, struct gw_compile **ret_list, size_t *ret_count)
 {
     struct list list = {0};
@@ -268,16 +274,11 @@ int gw_compiles_list(const struct gw_model *model, struct gw_compile **ret_list,
     for (uint32_t t = 0; t < model->threads_count && ret == 0; t++)
         ret = list_calls(model, t, &list);
     ret = ret ? ret : list_compilers(model, &list);
-    if (ret == 0 && list.count)
-        qsort(list.items, list.count, sizeof *list.items, by_begin);
-    for (size_t i = 0; i < list.count && ret == 0; i++)
-        place(model, &list.items[i]);
-    ret = ret ? ret : find_new(model, &list);
-    if (ret < 0) {
-        free(list.items);
-        return ret;
-    }
-    *ret_list = list.items;
-    *ret_count = list.count;
-    return 0;
+    return finish(model, &list, ret, ret_list, ret_count);
+}
+
+int gw_compilers_list(const struct gw_model *model, struct gw_compile **ret_list, size_t *ret_count)
+{
+    struct list list = {0};
+    return finish(model, &list, list_compilers(model, &list), ret_list, ret_count);
 }

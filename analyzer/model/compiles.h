@@ -39,6 +39,9 @@ struct gw_compile {
 /* Lists them in order of begin. *ret_list: the caller frees. Returns 0 or -ENOMEM. */
 int gw_compiles_list(const struct gw_model *model, struct gw_compile **ret_list, size_t *ret_count);
 
+/* Likewise compilers that were executed alone (GW_COMPILE_CHILD), without looking at the calls. */
+int gw_compilers_list(const struct gw_model *model, struct gw_compile **ret_list, size_t *ret_count);
+
 /* "load", "jit", "link", "lookup", "child" as in JSON and CSV. */
 const char *gw_compile_kind_name(enum gw_compile_kind kind);
 

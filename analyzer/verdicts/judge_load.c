@@ -127,12 +127,12 @@ static int take_compilers(struct gw_judge *judge, struct gw_finding *finding, st
     struct gw_compile *list = NULL;
     size_t count = 0;
     uint64_t longest_ns = 0;
-    int ret = gw_compiles_list(judge->model, &list, &count);
+    int ret = gw_compilers_list(judge->model, &list, &count);
     if (ret < 0)
         return ret;
     for (size_t i = 0; i <= count; i++) {
         const struct gw_compile *compile = i < count ? &list[i] : NULL;
-        if (compile && (compile->kind != GW_COMPILE_CHILD || compile->phase != GW_PHASE_STEADY))
+        if (compile && compile->phase != GW_PHASE_STEADY)
             continue;
         struct compiling next =
             compile && compile->thread != GW_NONE ? find_pause(judge, compile) : (struct compiling){0};
@@ -247,12 +247,12 @@ static int held_before(struct gw_judge *judge, uint64_t steady_ns, double *ret_n
     struct gw_compile *list = NULL;
     size_t count = 0;
     uint64_t until_ns = 0, held_ns = 0;
-    int ret = gw_compiles_list(judge->model, &list, &count);
+    int ret = gw_compilers_list(judge->model, &list, &count);
     if (ret < 0)
         return ret;
     for (size_t i = 0; i < count && list[i].begin_ns < steady_ns; i++) {
         const struct gw_compile *compile = &list[i];
-        if (compile->kind != GW_COMPILE_CHILD || compile->thread == GW_NONE)
+        if (compile->thread == GW_NONE)
             continue;
         const struct compiling pause = find_pause(judge, compile);
         const uint64_t pause_end_ns = pause.pause_begin_ns + pause.pause_ns;

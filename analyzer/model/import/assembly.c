@@ -215,7 +215,7 @@ static int say_missing(struct gw_assembly *assembly, const char *tool, size_t un
     return status ? status : say_unknown_functions(assembly);
 }
 
-/* Successful launches of kernels, where the trace has not one kernel; else 0. */
+/* Launches of kernels, where the trace has not one kernel; else 0. */
 static size_t count_launches_without_kernels(const struct gw_model *model)
 {
     size_t launches = 0;
