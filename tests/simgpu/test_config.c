@@ -65,6 +65,15 @@ static void bad_lines_are_named(void **state)
     }
 }
 
+static void one_bad_line_is_enough(void **state)
+{
+    (void)state;
+    char said[512];
+    assert_int_equal(init_with("This is\nno configuration\nat all\n", said), 1);
+    assert_non_null(strstr(said, ":1: cannot understand 'This is'"));
+    assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1); // one line
+}
+
 static void bounds_are_kept(void **state)
 {
     (void)state;
@@ -79,6 +88,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_files_are_silent),
         cmocka_unit_test(bad_lines_are_named),
+        cmocka_unit_test(one_bad_line_is_enough),
         cmocka_unit_test(bounds_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -143,7 +143,8 @@ static void read_file(const char *path)
         return;
     }
     char line[4096];
-    for (unsigned number = 1; fgets(line, sizeof line, file); number++) {
+    // The first wrong line ends it: a file that is no configuration has hundreds.
+    for (unsigned number = 1; !config.broken && fgets(line, sizeof line, file); number++) {
         line[strcspn(line, "#\n")] = '\0';
         char *rest, *word[4] = {NULL}, said[sizeof line];
         memcpy(said, line, sizeof said);
