@@ -377,10 +377,7 @@ static int pack(const char *command, const struct bundle_options *chosen, struct
         print_redactions(&redactor);
     if (chosen->output)
         say_what_is_special(command, &bundle);
-    if (fflush(stdout) == 0)
-        exit_status = GW_EXIT_OK;
-    else
-        gw_complain(command, "the list of redactions cannot be written: %s", strerror(errno));
+    exit_status = gw_end_output(command);
 end:
     gw_bundle_recording_close(bundle.recording);
     gw_verdicts_destroy(verdicts);

@@ -20,6 +20,14 @@ void gw_complain(const char *command, const char *format, ...)
     va_end(arguments);
 }
 
+int gw_end_output(const char *command)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return GW_EXIT_OK;
+    gw_complain(command, "the standard output cannot be written: %s", strerror(errno));
+    return GW_EXIT_FAILURE;
+}
+
 error_t gw_usage_error(const struct argp_state *state, const char *format, ...)
 {
     va_list arguments;
@@ -134,7 +142,7 @@ static error_t parse_wrapper(int key, char *value, struct argp_state *state)
         /* A note that options with one letter want the same values as those with a name: nobody asks. */
         setenv("ARGP_HELP_FMT", "no-dup-args-note", 0);
         argp_help(state->root_argp, stdout, ARGP_HELP_LONG | ARGP_HELP_USAGE | ARGP_HELP_DOC, state->name);
-        exit(fflush(stdout) == 0 ? GW_EXIT_OK : GW_EXIT_FAILURE);
+        exit(gw_end_output(state->name));
     case ARGP_KEY_ERROR:
         wrapper->stopped_behind = state->next;
         return 0;

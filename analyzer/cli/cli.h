@@ -13,6 +13,10 @@
 /* Prints "COMMAND: MESSAGE" on stderr; `command` is a verb's argv[0]. */
 void gw_complain(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Ends what was printed on the standard output. Returns GW_EXIT_OK, or GW_EXIT_FAILURE after printing why it could not
+ * be written. */
+int gw_end_output(const char *command);
+
 /* Prints "COMMAND: MESSAGE; see COMMAND --help" and returns what an argp parser returns then. */
 error_t gw_usage_error(const struct argp_state *state, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -59,7 +59,7 @@ static int print_settings(void)
 #define SIMGPU_RULE(key, arguments, standard, meaning)                                                                 \
     printf("%-30s %14s  %s%s%s\n", #key " " arguments, "", meaning, *(standard) != '\0' ? "; default: " : "", standard);
 #include "tests/simgpu/config_keys.def"
-    return fflush(stdout) == 0 ? GW_EXIT_OK : GW_EXIT_FAILURE;
+    return gw_end_output("gpuwitness demo");
 }
 
 /* Runs this executable with `arguments`, stdout into `output` when that is not NULL. Returns its exit status, -1 if it
@@ -124,7 +124,7 @@ static int run_demo(const char *command, const struct gw_paths *paths, const cha
     print_file(report);
     printf("\nAll of this was measured on the simulated GPU. The run, its report and its pictures are in %s.\n",
            output);
-    return fflush(stdout) == 0 ? GW_EXIT_OK : GW_EXIT_FAILURE;
+    return gw_end_output("gpuwitness demo");
 }
 
 int gw_verb_demo(int argc, char **argv)

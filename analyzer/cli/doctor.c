@@ -277,9 +277,5 @@ int gw_verb_doctor(int argc, char **argv)
     check_profiling();
     if (program != NULL)
         bad |= gw_doctor_check_program(program);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        gw_complain(argv[0], "what was found cannot be written: %s", strerror(errno));
-        return GW_EXIT_FAILURE;
-    }
-    return bad ? GW_EXIT_FAILURE : GW_EXIT_OK;
+    return gw_end_output(argv[0]) != GW_EXIT_OK || bad ? GW_EXIT_FAILURE : GW_EXIT_OK;
 }

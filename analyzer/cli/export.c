@@ -15,15 +15,14 @@ enum { KEY_FORMAT = 1000 };
 
 struct format {
     const char *name;
-    gw_export_file *write; /* NULL: CSV, a folder of files */
+    gw_export_file *write;   /* NULL: CSV, a folder of files */
+    const char *no_standard; /* why it cannot be written to the standard output; NULL: it can */
 };
 
 static const struct format formats[] = {
-    {"csv", NULL},
-    {"perfetto", gw_export_perfetto},
-    {"chrome", gw_export_chrome},
-    {"sqlite", gw_export_sqlite},
-    {"jsonl", gw_export_jsonl},
+    {"csv", NULL, "csv is a folder of files"}, {"perfetto", gw_export_perfetto, NULL},
+    {"chrome", gw_export_chrome, NULL},        {"sqlite", gw_export_sqlite, "sqlite is no stream"},
+    {"jsonl", gw_export_jsonl, NULL},
 };
 
 #define FORMAT_COUNT (sizeof(formats) / sizeof(formats[0]))
@@ -40,7 +39,9 @@ static const struct argp_option options[] = {
      "as the PyTorch profiler writes it. sqlite: tables as in an Nsight Systems export. jsonl: an object a line.",
      0},
     {"output", 'o', "PATH", 0,
-     "The file to write; for csv the directory, made when it is not there. Files of the same names are replaced.", 0},
+     "The file to write, or - for the standard output; for csv the directory, made when it is not there. Files of the "
+     "same names are replaced.",
+     0},
     {0},
 };
 
@@ -90,6 +91,9 @@ static error_t take_option(int key, char *value, struct argp_state *state)
             return gw_usage_error(state, "the run to export is missing");
         if (result->output == NULL)
             return gw_usage_error(state, "-o is missing: where to write");
+        if (strcmp(result->output, "-") == 0 && result->format->no_standard)
+            return gw_usage_error(state, "%s, so -o - cannot take it: name where to write",
+                                  result->format->no_standard);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -63,15 +63,14 @@ static void print_version(void)
            sqlite3_libversion(), archive_version_string() + strlen("libarchive "), gnu_get_libc_version());
 }
 
-/* A stream that the caller has closed must not become one of our own files; for the program it stays closed. */
+/* A stream that the caller has closed must not become one of our own files; for the program it stays closed. What is
+ * written to a closed standard output fails, as it does in other programs. */
 static void occupy_closed_streams(void)
 {
-    int fd;
-    do {
-        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    } while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd >= 0)
-        close(fd);
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0) /* the lowest free one, so that it gets this number */
+            (void)!open("/dev/null", (fd == STDOUT_FILENO ? O_RDONLY : O_RDWR) | O_CLOEXEC);
+    }
 }
 
 static void end_by_signal(int number)
@@ -110,11 +109,11 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-?") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {
         print_help();
-        return fflush(stdout) == 0 ? GW_EXIT_OK : GW_EXIT_FAILURE;
+        return gw_end_output("gpuwitness");
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         print_version();
-        return fflush(stdout) == 0 ? GW_EXIT_OK : GW_EXIT_FAILURE;
+        return gw_end_output("gpuwitness");
     }
     for (size_t i = 0; i < VERB_COUNT; i++) {
         names[i] = verbs[i].name;

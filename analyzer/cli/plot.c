@@ -285,11 +285,7 @@ static int write_plots(const char *command, const struct gw_plot_source *source,
         if (error)
             return error;
     }
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        gw_complain(command, "cannot write to the standard output: %s", strerror(errno));
-        return -EIO;
-    }
-    return 0;
+    return gw_end_output(command) == GW_EXIT_OK ? 0 : -EIO;
 }
 
 int gw_verb_plot(int argc, char **argv)

@@ -64,12 +64,19 @@ static int create_noted(char *template)
     return fd;
 }
 
+static bool is_standard_output(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
 /* A pipe or device is written as it is; so is what the caller has opened, behind what is there, for the name is only a
  * way to it. */
 static bool is_replaced(const char *path)
 {
     static const char *const opened[] = {"/dev/std", "/dev/fd/", "/proc/"};
     struct stat info;
+    if (is_standard_output(path))
+        return false;
     for (size_t i = 0; i < sizeof(opened) / sizeof(opened[0]); i++) {
         if (strncmp(path, opened[i], strlen(opened[i])) == 0)
             return false;
@@ -92,13 +99,15 @@ int gw_output_open(struct gw_output *ret_output, const char *path)
     if (replaced && is_there && access(output.path, W_OK) != 0)
         status = -errno;
     else
-        fd = replaced ? create_noted(output.written) : open(output.written, O_WRONLY | O_APPEND | O_CLOEXEC);
+        fd = replaced                   ? create_noted(output.written)
+             : is_standard_output(path) ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+                                        : open(output.written, O_WRONLY | O_APPEND | O_CLOEXEC);
     status = status ? status : fd < 0 ? -errno : 0;
     if (status)
         goto end;
     output.file = fdopen(fd, "w");
     if (!output.file) {
-        status = -ENOMEM;
+        status = errno == EINVAL ? -EBADF : -errno; /* EINVAL: the standard output is closed, or open for reading */
         close(fd);
         if (replaced) {
             unlink(output.written);

@@ -14,8 +14,8 @@ struct gw_output {
     int status;    /* 0, or the first error; nothing is written after it */
 };
 
-/* Begins a file that will replace one of that name. Links are followed; pipes and devices are written at once. Returns
- * 0 or a negative errno; nothing is to be closed then. */
+/* Begins a file that will replace one of that name. Links are followed; pipes and devices are written at once, and "-"
+ * is the standard output. Returns 0 or a negative errno; nothing is to be closed then. */
 int gw_output_open(struct gw_output *ret_output, const char *path);
 
 /* Writes the bytes unless an error was met before. */

@@ -276,6 +276,15 @@ def check_failures(check, run):
                                "/dev/stdout", run], stdout=open(check.folder / "appended", "w", encoding="utf-8"), check=False)
     check.expect(appended.returncode == 0 and (check.folder / "appended").read_text().startswith("first\n{"),
                  "/dev/stdout is not written behind what is there")
+    for kind in ("csv", *FORMATS):
+        piped = subprocess.run([check.gpuwitness, "export", "--format", kind, "-o", "-", run], capture_output=True, cwd=check.folder, check=False)
+        if kind in ("csv", "sqlite"):
+            check.expect(piped.returncode == 2 and piped.stderr.count(b"\n") == 1, f"{kind} to the standard output: {piped.stderr}")
+        else:
+            check.run("export", "--format", kind, "-o", check.folder / "named", run)
+            check.expect(piped.returncode == 0 and piped.stdout == (check.folder / "named").read_bytes(),
+                         f"{kind} to the standard output: {piped.stderr}")
+    check.expect(not (check.folder / "-").exists(), "a file named -")
     result = check.run("export", "--format", "perfeto", "-o", "x", run)
     check.expect(result.returncode == 2 and "perfetto" in result.stderr, "a misspelt format")
 

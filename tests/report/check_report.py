@@ -114,6 +114,16 @@ def main():
                 run("merge", *wrong, folder, status=2)
         run("report", status=2)
 
+        # What cannot be written is no success, wherever it was to go.
+        for words in (("report", folder), ("report", "--json", folder), ("report", "--md", folder), ("report", "--help"),
+                      ("report", "--explain", "host-sync"), ("--help",), ("--version",), ("merge", folder), ("diff", folder, folder),
+                      ("plot", "-o", pathlib.Path(name) / "plots", folder), ("export", "--format", "jsonl", "-o", "-", folder),
+                      ("reduce", "-o", "-", folder), ("demo", "--simgpu-help")):
+            for target in (">&-", ">/dev/full"):
+                done = subprocess.run(["sh", "-c", f'exec "$@" {target}', "sh", gpuwitness, *map(str, words)], stderr=subprocess.PIPE,
+                                      text=True, check=False)
+                expect(done.returncode == 1 and done.stderr.count("\n") == 1, f"{words} {target}: {done.returncode}, {done.stderr!r}")
+
         # What only the GPU's times would tell is not ruled out without them.
         untimed = pathlib.Path(name) / "untimed"
         run("record", "-q", "--simgpu", "--gpu-timing=off", "-o", untimed, "--", program)
