@@ -116,34 +116,18 @@ void gw_json_null(struct gw_json *json, const char *key)
 
 void gw_json_payload(struct gw_json *json, const char *key, const struct gw_range *range)
 {
-    /* nvtxPayloadType_t of nvToolsExt.h */
-    enum { UNSIGNED_64 = 1, SIGNED_64, DOUBLE, UNSIGNED_32, SIGNED_32, FLOAT };
-    const uint64_t bits = range->payload;
-    const uint32_t low_bits = (uint32_t)bits;
-    double number;
-    float low_number;
-    switch (range->payload_type) {
-    case UNSIGNED_64:
-        gw_json_number(json, key, bits);
+    const struct gw_payload payload = gw_payload_of(range);
+    switch (payload.kind) {
+    case GW_PAYLOAD_UNSIGNED:
+        gw_json_number(json, key, payload.count);
         break;
-    case SIGNED_64:
-        gw_json_signed(json, key, (int64_t)bits);
+    case GW_PAYLOAD_SIGNED:
+        gw_json_signed(json, key, payload.number);
         break;
-    case DOUBLE:
-        memcpy(&number, &bits, sizeof(number));
-        gw_json_real(json, key, number);
+    case GW_PAYLOAD_REAL:
+        gw_json_real(json, key, payload.real);
         break;
-    case UNSIGNED_32:
-        gw_json_number(json, key, low_bits);
-        break;
-    case SIGNED_32:
-        gw_json_signed(json, key, (int32_t)low_bits);
-        break;
-    case FLOAT:
-        memcpy(&low_number, &low_bits, sizeof(low_number));
-        gw_json_real(json, key, (double)low_number);
-        break;
-    default:
+    case GW_PAYLOAD_NONE:
         gw_json_null(json, key);
         break;
     }

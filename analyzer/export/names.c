@@ -148,3 +148,30 @@ const struct gw_launch *gw_launch_of_op(const struct gw_model *model, const stru
     const struct gw_call *call = call_with(model, op, GW_DETAIL_LAUNCH);
     return call ? &model->launches[call->detail] : NULL;
 }
+
+struct gw_payload gw_payload_of(const struct gw_range *range)
+{
+    enum { UNSIGNED_64 = 1, SIGNED_64, DOUBLE, UNSIGNED_32, SIGNED_32, FLOAT }; /* nvtxPayloadType_t */
+    const uint32_t low_bits = (uint32_t)range->payload;
+    struct gw_payload payload = {.kind = GW_PAYLOAD_NONE};
+    float low_real;
+    switch (range->payload_type) {
+    case UNSIGNED_64:
+        return (struct gw_payload){.kind = GW_PAYLOAD_UNSIGNED, .count = range->payload};
+    case UNSIGNED_32:
+        return (struct gw_payload){.kind = GW_PAYLOAD_UNSIGNED, .count = low_bits};
+    case SIGNED_64:
+        return (struct gw_payload){.kind = GW_PAYLOAD_SIGNED, .number = (int64_t)range->payload};
+    case SIGNED_32:
+        return (struct gw_payload){.kind = GW_PAYLOAD_SIGNED, .number = (int32_t)low_bits};
+    case DOUBLE:
+        payload.kind = GW_PAYLOAD_REAL;
+        memcpy(&payload.real, &range->payload, sizeof(payload.real));
+        return payload;
+    case FLOAT:
+        memcpy(&low_real, &low_bits, sizeof(low_real));
+        return (struct gw_payload){.kind = GW_PAYLOAD_REAL, .real = (double)low_real};
+    default:
+        return payload;
+    }
+}

@@ -48,6 +48,20 @@ const struct gw_copy *gw_copy_of_op(const struct gw_model *model, const struct g
 /* The launch behind an operation, or NULL. */
 const struct gw_launch *gw_launch_of_op(const struct gw_model *model, const struct gw_op *op);
 
+/* The number that a program gave with a range. */
+struct gw_payload {
+    enum { GW_PAYLOAD_NONE, GW_PAYLOAD_UNSIGNED, GW_PAYLOAD_SIGNED, GW_PAYLOAD_REAL } kind;
+    union {
+        uint64_t count;
+        int64_t number;
+        double real;
+    };
+};
+struct gw_payload gw_payload_of(const struct gw_range *range);
+
+/* nvtxPayloadType_t of nvToolsExt.h, from 1 on; Nsight Systems has a column for each, in this order. */
+enum { GW_PAYLOAD_TYPES = 6 };
+
 /* True for operations that ran on a device at known times: what timelines can show. */
 static inline bool gw_op_is_shown(const struct gw_op *op)
 {

@@ -30,11 +30,13 @@ enum track_kind {
 #define TRACK(kind, index) ((uint64_t)(kind) << 56 | (uint64_t)(index) << 16)
 #define LANES_MAX 0xffffu
 
-/* Interned names: functions, kinds of operations, classes of idle time, then names of kernels and ranges. */
+/* Interned names: functions, kinds of operations, classes of idle time, then names of kernels, folded, and names of
+ * ranges, as they are. */
 #define FUNCTION_IID(function) ((uint64_t)(function) + 1)
 #define KIND_IID(kind) ((uint64_t)GW_FUNCTION_COUNT + 1 + (kind))
 #define CLASS_IID(cls) (KIND_IID(GW_OP_KIND_COUNT) + (cls))
 #define NAME_IID(index) (CLASS_IID(GW_CLASS_COUNT) + (index))
+#define RANGE_IID(names, index) (NAME_IID((names)->count) + (index))
 
 struct perfetto {
     const struct gw_model *model;
@@ -266,23 +268,38 @@ static void write_exchanges(struct perfetto *self, uint32_t stream)
     close_until(&stack, UINT64_MAX);
 }
 
-static void write_ranges(struct perfetto *self)
+static int write_ranges(struct perfetto *self)
 {
     const struct gw_model *model = self->model;
     struct stack stack = {.writer = &self->writer};
+    bool *interned = calloc(self->names->count + 1, sizeof(*interned));
+    if (!interned)
+        return -ENOMEM;
     for (size_t i = 0; i < model->ranges_count && !self->writer.output->status; i++) {
         const struct gw_range *range = &model->ranges[i];
         struct gw_perfetto_slice slice = {.track = TRACK(TRACK_RANGES, range->thread),
-                                          .name_iid = NAME_IID(range->name),
+                                          .name_iid = RANGE_IID(self->names, range->name),
                                           .category = GW_PERFETTO_RANGE};
+        if (!interned[range->name])
+            gw_perfetto_intern(&self->writer, slice.name_iid, self->names->full[range->name]);
+        interned[range->name] = true;
         if (stack.track != slice.track) {
             close_until(&stack, UINT64_MAX);
             stack.track = slice.track;
             gw_perfetto_track(&self->writer, slice.track, TRACK(TRACK_THREAD, range->thread), "ranges");
         }
+        const struct gw_payload payload = gw_payload_of(range);
+        if (range->category_name)
+            slice.values[slice.value_count++] =
+                (struct gw_perfetto_value){.argument = GW_PERFETTO_RANGE_CATEGORY, .text_iid = range->category_name};
+        if (payload.kind != GW_PAYLOAD_NONE)
+            slice.values[slice.value_count++] =
+                (struct gw_perfetto_value){.argument = GW_PERFETTO_PAYLOAD, .payload = &payload};
         push(&stack, &slice, range->begin_ns, range->end_ns);
     }
     close_until(&stack, UINT64_MAX);
+    free(interned);
+    return self->writer.output->status;
 }
 
 static void write_steps(struct perfetto *self)
@@ -353,8 +370,8 @@ static int write_all(struct perfetto *self, const struct gw_budget *budget)
         status = write_stream(self, i);
     for (uint32_t i = 0; !status && i < model->streams_count; i++)
         write_exchanges(self, i);
+    status = status ? status : write_ranges(self);
     if (!status) {
-        write_ranges(self);
         write_steps(self);
         write_gaps(self, budget);
         write_compilers(self);

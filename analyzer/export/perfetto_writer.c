@@ -64,7 +64,9 @@ void gw_perfetto_start(struct gw_perfetto *self, struct gw_output *output, uint6
                                             [GW_PERFETTO_COMMUNICATOR] = "communicator",
                                             [GW_PERFETTO_SEQUENCE] = "sequence",
                                             [GW_PERFETTO_RANKS] = "ranks",
-                                            [GW_PERFETTO_GROUPED] = "grouped collectives"};
+                                            [GW_PERFETTO_GROUPED] = "grouped collectives",
+                                            [GW_PERFETTO_RANGE_CATEGORY] = "category",
+                                            [GW_PERFETTO_PAYLOAD] = "payload"};
     Packet packet = GW__PERFETTO__TRACE_PACKET__INIT;
     Gw__Perfetto__ClockSnapshot snapshot = GW__PERFETTO__CLOCK_SNAPSHOT__INIT;
     Gw__Perfetto__ClockSnapshot__Clock clocks[2] = {GW__PERFETTO__CLOCK_SNAPSHOT__CLOCK__INIT,
@@ -189,6 +191,21 @@ void gw_perfetto_track(struct gw_perfetto *self, uint64_t uuid, uint64_t parent,
     write_track(self, &track, uuid, parent, name);
 }
 
+static void set_number(Gw__Perfetto__DebugAnnotation *value, const struct gw_perfetto_value *from)
+{
+    const struct gw_payload number =
+        from->payload ? *from->payload : (struct gw_payload){GW_PAYLOAD_UNSIGNED, .count = from->number};
+    value->has_uint_value = number.kind == GW_PAYLOAD_UNSIGNED;
+    value->has_int_value = number.kind == GW_PAYLOAD_SIGNED;
+    value->has_double_value = number.kind == GW_PAYLOAD_REAL;
+    if (value->has_uint_value)
+        value->uint_value = number.count;
+    else if (value->has_int_value)
+        value->int_value = number.number;
+    else
+        value->double_value = number.real;
+}
+
 void gw_perfetto_begin(struct gw_perfetto *self, const struct gw_perfetto_slice *slice, uint64_t time_ns)
 {
     Packet packet = GW__PERFETTO__TRACE_PACKET__INIT;
@@ -203,8 +220,8 @@ void gw_perfetto_begin(struct gw_perfetto *self, const struct gw_perfetto_slice 
         values[i].string_value = (char *)from->text;
         values[i].has_string_value_iid = !from->text && from->text_iid;
         values[i].string_value_iid = from->text_iid;
-        values[i].has_uint_value = !from->text && !from->text_iid;
-        values[i].uint_value = from->number;
+        if (!from->text && !from->text_iid)
+            set_number(&values[i], from);
         value_list[i] = &values[i];
     }
     event.has_type = true;

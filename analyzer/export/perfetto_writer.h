@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyzer/export/names.h"
 #include "analyzer/export/output.h"
 
 /* What an event belongs to; shown as its category. */
@@ -34,6 +35,8 @@ enum gw_perfetto_argument {
     GW_PERFETTO_SEQUENCE,
     GW_PERFETTO_RANKS,
     GW_PERFETTO_GROUPED,
+    GW_PERFETTO_RANGE_CATEGORY,
+    GW_PERFETTO_PAYLOAD,
     GW_PERFETTO_ARGUMENT_END
 };
 
@@ -48,6 +51,7 @@ struct gw_perfetto_value {
     const char *text;  /* NULL: iid, or number */
     uint64_t text_iid; /* an interned text; 0: number */
     uint64_t number;
+    const struct gw_payload *payload; /* instead of number; NULL: none */
 };
 
 #define GW_PERFETTO_VALUES_MAX 5

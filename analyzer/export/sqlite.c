@@ -17,9 +17,11 @@
 #include "analyzer/export/names.h"
 #include "analyzer/export/output.h"
 #include "analyzer/model/compiles.h"
+#include "analyzer/model/map.h"
 #include "shim/api/functions.h"
 
 /* eventType of NVTX_EVENTS */
+#define NVTX_CATEGORY 33
 #define NVTX_MARK 34
 #define NVTX_PUSH_POP 59
 #define NVTX_START_END 60
@@ -52,7 +54,9 @@ static const char schema[] =
     " deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, streamId INTEGER NOT NULL, correlationId INTEGER,"
     " globalPid INTEGER);"
     "CREATE TABLE NVTX_EVENTS (start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, text TEXT,"
-    " globalTid INTEGER, textId INTEGER, category INTEGER, color INTEGER, domainId INTEGER);"
+    " globalTid INTEGER, textId INTEGER, category INTEGER, color INTEGER, domainId INTEGER,"
+    " uint64Value INTEGER, int64Value INTEGER, doubleValue REAL, uint32Value INTEGER, int32Value INTEGER,"
+    " floatValue REAL);"
     "CREATE TABLE GPUWITNESS_STEPS (globalPid INTEGER NOT NULL, step INTEGER NOT NULL, start INTEGER NOT NULL,"
     " end INTEGER NOT NULL, warmup INTEGER NOT NULL);"
     "CREATE TABLE GPUWITNESS_GAPS (start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL,"
@@ -133,6 +137,14 @@ static void put_real(struct statement *self, double number)
 {
     if (self->database->status == 0)
         check(self->database, sqlite3_bind_double(self->handle, ++self->column, number));
+}
+
+static void put_known(struct statement *self, bool known, uint64_t number)
+{
+    if (known)
+        put_number(self, (int64_t)number);
+    else
+        put_null(self);
 }
 
 /* NULL when it is not known. */
@@ -262,19 +274,13 @@ static void put_op(struct statement *rows, const struct gw_model *model, const s
     put_number(rows, device->number);
     put_number(rows, 1);
     put_number(rows, stream->number);
-    if (op->outer_call == GW_NONE)
-        put_null(rows);
-    else
-        put_number(rows, (int64_t)op->outer_call + 1);
+    put_known(rows, op->outer_call != GW_NONE, (uint64_t)op->outer_call + 1);
     put_number(rows, global_id(model, device->process, 0));
 }
 
 static void put_graph_node(struct statement *rows, const struct gw_op *op)
 {
-    if (op->graph_node == GW_NONE)
-        put_null(rows);
-    else
-        put_number(rows, op->graph_node);
+    put_known(rows, op->graph_node != GW_NONE, op->graph_node);
 }
 
 /* The memory kinds of Nsight Systems' exports, which are not CUPTI's. */
@@ -356,18 +362,24 @@ static void write_ops(struct database *self)
     sqlite3_finalize(graphs.handle);
 }
 
-static void put_number_or_null(struct statement *statement, uint32_t number)
-{
-    if (number)
-        put_number(statement, number);
-    else
-        put_null(statement);
-}
-
 /* 0 for the domain without a name. */
 static int64_t domain_id(const struct gw_range *range)
 {
     return range->domain == GW_NONE ? 0 : (int64_t)range->domain + 1;
+}
+
+/* One of the columns for it, NULL in the others. */
+static void put_payload(struct statement *rows, const struct gw_range *range)
+{
+    const struct gw_payload payload = gw_payload_of(range);
+    for (int type = 1; type <= GW_PAYLOAD_TYPES; type++) {
+        if (type != range->payload_type)
+            put_null(rows);
+        else if (payload.kind == GW_PAYLOAD_REAL)
+            put_real(rows, payload.real);
+        else
+            put_number(rows, payload.kind == GW_PAYLOAD_SIGNED ? payload.number : (int64_t)payload.count);
+    }
 }
 
 static void write_range(struct database *self, struct statement *rows, const struct gw_range *range)
@@ -376,48 +388,62 @@ static void write_range(struct database *self, struct statement *rows, const str
         [GW_RANGE_NESTED] = NVTX_PUSH_POP, [GW_RANGE_FREE] = NVTX_START_END, [GW_RANGE_MARK] = NVTX_MARK};
     const struct gw_thread *thread = &self->model->threads[range->thread];
     put_number(rows, (int64_t)range->begin_ns);
-    if (range->kind == GW_RANGE_MARK)
-        put_null(rows);
-    else
-        put_number(rows, (int64_t)range->end_ns);
+    put_known(rows, range->kind != GW_RANGE_MARK, range->end_ns);
     put_number(rows, types[range->kind]);
     put_text(rows, self->names->full[range->name]);
     put_number(rows, global_id(self->model, thread->process, thread->tid));
-    put_number_or_null(rows, range->category);
-    put_number_or_null(rows, range->color);
+    put_known(rows, range->category != 0, range->category);
+    put_known(rows, range->color != 0, range->color);
     put_number(rows, domain_id(range));
+    put_payload(rows, range);
     write_row(rows);
 }
 
-static void write_domain(struct database *self, struct statement *rows, const struct gw_range *range)
+/* A name that was given to a domain, or to a category of one. */
+static void write_naming(struct database *self, struct statement *rows, int type, const struct gw_range *range)
 {
+    static const struct gw_range none = {0};
     put_number(rows, (int64_t)range->begin_ns);
     put_null(rows);
-    put_number(rows, NVTX_DOMAIN_CREATE);
-    put_text(rows, self->names->full[range->domain]);
+    put_number(rows, type);
+    put_text(rows, self->names->full[type == NVTX_CATEGORY ? range->category_name - 1 : range->domain]);
     put_null(rows);
-    put_null(rows);
+    put_known(rows, type == NVTX_CATEGORY, range->category);
     put_null(rows);
     put_number(rows, domain_id(range));
+    put_payload(rows, &none);
     write_row(rows);
+}
+
+/* Names a range's domain and category before the first range that has them. */
+static void write_namings(struct database *self, struct statement *rows, struct gw_map *named,
+                          const struct gw_range *range)
+{
+    const uint64_t domain = (uint64_t)domain_id(range);
+    const struct {
+        int type;
+        uint64_t what; /* 0: it has none */
+    } namings[] = {{NVTX_DOMAIN_CREATE, domain},
+                   {NVTX_CATEGORY, range->category_name ? (uint64_t)range->category << 32 | range->category_name : 0}};
+    for (size_t i = 0; i < sizeof(namings) / sizeof(namings[0]) && self->status == 0; i++) {
+        const uint64_t key = domain << 8 | (uint64_t)namings[i].type;
+        if (!namings[i].what || gw_map_find(named, key, namings[i].what))
+            continue;
+        self->status = gw_map_insert(named, key, namings[i].what, 0);
+        write_naming(self, rows, namings[i].type, range);
+    }
 }
 
 static void write_ranges(struct database *self)
 {
-    const struct gw_model *model = self->model;
-    struct statement rows = prepare(self, "INSERT INTO NVTX_EVENTS VALUES (?, ?, ?, ?, ?, NULL, ?, ?, ?)");
-    bool *known = calloc(model->names_count + 1, sizeof(*known));
-    if (!known && !self->status)
-        self->status = -ENOMEM;
-    for (size_t i = 0; self->status == 0 && i < model->ranges_count; i++) {
-        const struct gw_range *range = &model->ranges[i];
-        write_range(self, &rows, range);
-        if (range->domain != GW_NONE && !known[range->domain]) {
-            known[range->domain] = true;
-            write_domain(self, &rows, range);
-        }
+    struct statement rows =
+        prepare(self, "INSERT INTO NVTX_EVENTS VALUES (?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    struct gw_map named = {0};
+    for (size_t i = 0; self->status == 0 && i < self->model->ranges_count; i++) {
+        write_namings(self, &rows, &named, &self->model->ranges[i]);
+        write_range(self, &rows, &self->model->ranges[i]);
     }
-    free(known);
+    gw_map_clear(&named);
     sqlite3_finalize(rows.handle);
 }
 
@@ -443,10 +469,7 @@ static void write_steps(struct database *self, const struct gw_budget *budget)
         put_number(&gaps, device->number);
         put_number(&gaps, global_id(model, device->process, 0));
         put_text(&gaps, gw_class_name((enum gw_class)gap->cls));
-        if (gap->call == GW_NONE)
-            put_null(&gaps);
-        else
-            put_number(&gaps, (int64_t)gap->call + 1);
+        put_known(&gaps, gap->call != GW_NONE, (uint64_t)gap->call + 1);
         write_row(&gaps);
     }
     sqlite3_finalize(steps.handle);
@@ -497,14 +520,6 @@ static void write_collectives(struct database *self)
     sqlite3_finalize(rows.handle);
 }
 
-static void put_known(struct statement *self, bool known, uint64_t number)
-{
-    if (known)
-        put_number(self, (int64_t)number);
-    else
-        put_null(self);
-}
-
 static void write_compiles(struct database *self)
 {
     const struct gw_model *model = self->model;
@@ -526,10 +541,7 @@ static void write_compiles(struct database *self)
         put_text(&rows, gw_compile_name(model, compile));
         put_known(&rows, child, child ? model->compilers[compile->compiler].pid : 0);
         put_known(&rows, compile->size_bytes != 0, compile->size_bytes);
-        if (compile->hash)
-            put_text(&rows, hash);
-        else
-            put_null(&rows);
+        put_text(&rows, compile->hash ? hash : NULL);
         put_known(&rows, compile->hash != 0, compile->is_new);
         put_known(&rows, compile->step != GW_NONE, compile->step == GW_NONE ? 0 : model->steps[compile->step].number);
         write_row(&rows);

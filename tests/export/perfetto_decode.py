@@ -7,7 +7,10 @@ PACKET = {6: "clock_snapshot", 8: "timestamp", 10: "sequence", 11: "track_event"
 EVENT = {3: "categories", 4: "annotations", 9: "type", 10: "name_iid", 11: "track", 23: "name", 47: "flows",
          48: "ending_flows"}
 TRACK = {1: "uuid", 2: "name", 3: "process", 4: "thread", 5: "parent"}
-ANNOTATION = {1: "name_iid", 3: "uint", 6: "string", 17: "string_iid"}
+ANNOTATION = {1: "name_iid", 3: "uint", 4: "int", 5: "double", 6: "string", 17: "string_iid"}
+# Numbers below 0 stand as 64-bit two's complement, doubles as their bits.
+VALUES = {"int": lambda value, _: value - (value >> 63 << 64), "string_iid": lambda value, interned: interned["strings"][value],
+          "double": lambda value, _: struct.unpack("<d", struct.pack("<Q", value))[0]}
 INTERNED = {1: "categories", 2: "names", 3: "annotation_names", 29: "strings"}
 
 
@@ -100,9 +103,8 @@ class Trace:
             arguments = {}
             for body in event.get("annotations", []):
                 annotation = message(body, ANNOTATION)
-                value = annotation.get("uint") or annotation.get("string")
-                arguments[interned["annotation_names"][annotation["name_iid"][0]]] = (
-                    interned["strings"][annotation["string_iid"][0]] if "string_iid" in annotation else value[0])
+                (kind, (value,)), = ((kind, value) for kind, value in annotation.items() if kind != "name_iid")
+                arguments[interned["annotation_names"][annotation["name_iid"][0]]] = VALUES.get(kind, lambda v, _: v)(value, interned)
             stacks.setdefault(track, []).append(
                 (time, name, interned["categories"][event["categories"][0]], event.get("flows", []),
                  event.get("ending_flows", []), arguments))

@@ -69,6 +69,30 @@ static nvtxEventAttributes_t attributes_of(nvtxMessageType_t type)
     return attributes;
 }
 
+// Marks with a number of every other type that NVTX has.
+static void mark_numbers(nvtxDomainHandle_t domain)
+{
+    static const nvtxEventAttributes_t numbers[] = {
+        {.payloadType = NVTX_PAYLOAD_TYPE_INT64, .payload.llValue = -5000000000},
+        {.payloadType = NVTX_PAYLOAD_TYPE_DOUBLE, .payload.dValue = 0.375},
+        {.payloadType = NVTX_PAYLOAD_TYPE_UNSIGNED_INT32, .payload.uiValue = 4000000000u},
+        {.payloadType = NVTX_PAYLOAD_TYPE_INT32, .payload.iValue = -3},
+        {.payloadType = NVTX_PAYLOAD_TYPE_FLOAT, .payload.fValue = -0.5f}};
+    nvtxEventAttributes_t attributes = attributes_of(NVTX_MESSAGE_TYPE_ASCII);
+    struct bounds mark;
+    char name[16];
+
+    for (int i = 0; i < (int)(sizeof(numbers) / sizeof(numbers[0])); i++) {
+        snprintf(name, sizeof(name), "number %d", i);
+        attributes.message.ascii = name;
+        attributes.payloadType = numbers[i].payloadType;
+        attributes.payload = numbers[i].payload;
+        TIMED(mark.begin, nvtxDomainMarkEx(domain, &attributes));
+        memcpy(mark.end, mark.begin, sizeof(mark.end));
+        note(name, "model", thread_id(), &mark);
+    }
+}
+
 static int step(int number, nvtxDomainHandle_t domain, nvtxStringHandle_t forward)
 {
     nvtxEventAttributes_t registered = attributes_of(NVTX_MESSAGE_TYPE_REGISTERED),
@@ -137,6 +161,7 @@ int main(int argc, char **argv)
     TIMED(epoch_bounds.begin, epoch = nvtxRangeStartA("epoch"));
     for (int i = 0; i < STEPS; i++)
         errors += step(i, domain, forward);
+    mark_numbers(domain);
     pthread_create(&thread, NULL, end_epoch, NULL);
     pthread_join(thread, NULL);
     note("epoch", "", thread_id(), &epoch_bounds);

@@ -8,6 +8,10 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "export"))
+import perfetto_decode
+
 build, program, other_tool = sys.argv[1:]
 gpuwitness = build + "/bin/gpuwitness"
 
@@ -74,10 +78,29 @@ with tempfile.TemporaryDirectory() as work:
         fail("no lane has the stream's name")
     if not any(event["name"] == "process_name" and event["args"]["name"].endswith(": the first") for event in events):
         fail("no lane has the device's name")
-    if not any(event["name"] == "forward" and event["args"].get("payload") == 99 for event in events):
-        fail("no slice has the payload")
+    numbers = {"forward": 99, "number 0": -5000000000, "number 1": 0.375, "number 2": 4000000000, "number 3": -3, "number 4": -0.5}
+    found = {event["name"]: (event["args"].get("category"), event["args"].get("payload")) for event in events if event["name"] in numbers}
+    if found != {name: ("layers", number) for name, number in numbers.items()}:
+        fail(f"categories and payloads of Chrome slices: {found}")
+
+    run([gpuwitness, "export", "--format", "perfetto", "-o", work + "/run.pftrace", work + "/run"])
+    with open(work + "/run.pftrace", "rb") as file:
+        slices = perfetto_decode.Trace(file.read()).slices
+    found = {s[3]: (s[7].get("category"), s[7].get("payload")) for s in slices if s[3] in numbers}
+    if found != {name: ("layers", number) for name, number in numbers.items()}:
+        fail(f"categories and payloads of Perfetto slices: {found}")
 
     run([gpuwitness, "export", "--format", "sqlite", "-o", work + "/run.sqlite", work + "/run"])
+    columns = {"forward": "uint64Value", "number 0": "int64Value", "number 1": "doubleValue", "number 2": "uint32Value",
+               "number 3": "int32Value", "number 4": "floatValue"}
+    values = ", ".join(columns.values())
+    # As people write it for Nsight Systems exports: a category's name stands in an event of its own.
+    for *found, text, category in sqlite3.connect(work + "/run.sqlite").execute(
+            f"SELECT {values}, e.text, (SELECT c.text FROM NVTX_EVENTS c WHERE c.eventType = 33 AND c.category = e.category "
+            "AND c.domainId = e.domainId) FROM NVTX_EVENTS e WHERE eventType != 33"):
+        wanted = [numbers[text] if columns.get(text) == column else None for column in columns.values()]
+        if text in numbers and (found, category) != (wanted, "layers") or text == "epoch" and any(v is not None for v in found):
+            fail(f"category and payload of {text} in the table: {found}, {category}")
     rows = sqlite3.connect(work + "/run.sqlite").execute("SELECT text, eventType, category, color, (SELECT d.text FROM NVTX_EVENTS d "
                                                          "WHERE d.eventType = 75 AND d.domainId = e.domainId) FROM NVTX_EVENTS e").fetchall()
     for wanted in (("forward", 59, 7, 0xff112233, "model"), ("optimizer", 59, 7, 0xff112233, None), ("epoch", 60, None, None, None),
