@@ -1,6 +1,7 @@
 /* gpuwitness diff: why one run's steps take longer than another's. */
 #include "analyzer/diff/diff.h"
 #include "analyzer/cli/cli.h"
+#include "analyzer/cli/fail_on.h"
 #include "analyzer/cli/load.h"
 #include "analyzer/cli/run_options.h"
 #include "analyzer/cli/verbs.h"
@@ -18,10 +19,9 @@ struct diff_options {
     const char *runs[2];
     const char *unit;
     double per[2];
-    const char *fail_what; /* "step", "scaling" or a class */
-    double fail_limit;     /* ms, or percent of A's step */
+    struct gw_fail_on fail_on; /* on "step", "scaling" or a class */
     struct gw_model_options model;
-    bool fail_percent, json, markdown;
+    bool json, markdown;
 };
 
 static const struct argp_option options[] = {
@@ -33,9 +33,8 @@ static const struct argp_option options[] = {
      0},
     {"fail-on", KEY_FAIL_ON, "WHAT>LIMIT", 0,
      "End with status 3 when B's WHAT ('step', or a class of the budget) is longer than A's by more than LIMIT and by "
-     "more than the noise, or, with 'scaling', when B loses that against perfect scaling; LIMIT in milliseconds, or "
-     "with "
-     "% of A's step.",
+     "more than the noise, or, with 'scaling', when B loses that against perfect scaling; LIMIT in "
+     "milliseconds, or with us, ms, s or % of A's step behind the number. May be given several times.",
      0},
     {0},
 };
@@ -53,26 +52,20 @@ static const char help_text[] =
 
 static error_t take_fail_on(const struct argp_state *state, char *value, struct diff_options *result)
 {
-    char *limit = strchr(value, '>'), *end = NULL;
     const char *names[GW_CLASS_COUNT + 2] = {"step", "scaling"};
+    error_t error = gw_take_fail_on(state, value, &result->fail_on);
+    if (error)
+        return error;
+    const char *what = result->fail_on.list[result->fail_on.count - 1].what;
     for (int c = 0; c < GW_CLASS_COUNT; c++)
         names[c + 2] = gw_class_name((enum gw_class)c);
-    if (!limit || limit == value)
-        return gw_usage_error(state, "--fail-on needs WHAT>LIMIT, such as 'step>5%%', not '%s'", value);
-    *limit++ = '\0';
-    result->fail_limit = strtod(limit, &end);
-    result->fail_percent = end != limit && *end == '%';
-    if (end == limit || end[result->fail_percent] || !(result->fail_limit >= 0))
-        return gw_usage_error(state, "--fail-on needs milliseconds or a percentage after '>', not '%s'", limit);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strcmp(value, names[i]) == 0) {
-            result->fail_what = names[i];
+        if (strcmp(what, names[i]) == 0)
             return 0;
-        }
     }
-    const char *nearest = gw_nearest(value, names, sizeof(names) / sizeof(names[0]));
+    const char *nearest = gw_nearest(what, names, sizeof(names) / sizeof(names[0]));
     return gw_usage_error(state, "--fail-on knows 'step', 'scaling' and the classes of the budget, not '%s'%s%s%s",
-                          value, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+                          what, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
 static error_t take_option(int key, char *value, struct argp_state *state)
@@ -132,16 +125,17 @@ static int read_side(const char *command, const struct diff_options *chosen, int
     return status;
 }
 
-static bool fails(const struct diff_options *chosen, const struct gw_diff_side *a, const struct gw_diff_side *b)
+static bool fails(const struct gw_fail_condition *condition, const char *unit, const struct gw_diff_side *a,
+                  const struct gw_diff_side *b)
 {
     const struct gw_diff_mean *left = &a->step, *right = &b->step;
-    double limit_ms = chosen->fail_percent ? chosen->fail_limit / 100 * a->step.ms : chosen->fail_limit;
+    double limit_ms = condition->percent ? condition->limit / 100 * a->step.ms : condition->limit;
     struct gw_scaling scaling;
-    if (strcmp(chosen->fail_what, "scaling") == 0)
-        return gw_scaling_of(a, b, strcmp(chosen->unit, "step") != 0, &scaling) && scaling.loss.ms > limit_ms &&
+    if (strcmp(condition->what, "scaling") == 0)
+        return gw_scaling_of(a, b, strcmp(unit, "step") != 0, &scaling) && scaling.loss.ms > limit_ms &&
                !scaling.loss.is_noise;
     for (int c = 0; c < GW_CLASS_COUNT; c++) {
-        if (strcmp(chosen->fail_what, gw_class_name((enum gw_class)c)) == 0) {
+        if (strcmp(condition->what, gw_class_name((enum gw_class)c)) == 0) {
             left = &a->classes[c];
             right = &b->classes[c];
         }
@@ -166,7 +160,11 @@ int gw_verb_diff(int argc, char **argv)
         gw_complain(argv[0], "the comparison cannot be written: %s", strerror(-status));
         goto end;
     }
-    exit_status = chosen.fail_what && fails(&chosen, a, b) ? STATUS_FAILED_ON : GW_EXIT_OK;
+    exit_status = GW_EXIT_OK;
+    for (size_t i = 0; i < chosen.fail_on.count; i++) {
+        if (fails(&chosen.fail_on.list[i], chosen.unit, a, b))
+            exit_status = STATUS_FAILED_ON;
+    }
 end:
     gw_diff_side_destroy(a);
     gw_diff_side_destroy(b);

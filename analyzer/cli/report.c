@@ -1,6 +1,7 @@
 /* gpuwitness report: where each step's time goes, and what is to blame. */
 #include "analyzer/export/report.h"
 #include "analyzer/cli/cli.h"
+#include "analyzer/cli/fail_on.h"
 #include "analyzer/cli/load.h"
 #include "analyzer/cli/mpi.h"
 #include "analyzer/cli/run_options.h"
@@ -17,8 +18,8 @@
 enum { KEY_VERDICT = 1000, KEY_EXPLAIN, KEY_FAIL_ON, KEY_MPI };
 
 struct report_options {
-    const char *run, *explain, *fail_id;
-    double fail_ms;
+    const char *run, *explain;
+    struct gw_fail_on fail_on;
     struct gw_report_choice report;
     bool mpi;
 };
@@ -27,9 +28,9 @@ static const struct argp_option options[] = {
     {"verdict", KEY_VERDICT, "ID", 0, "Print only this verdict.", 0},
     {"explain", KEY_EXPLAIN, "ID", 0, "Say what a verdict is about, how it is judged and what mends it; needs no RUN.",
      0},
-    {"fail-on", KEY_FAIL_ON, "ID>MS", 0,
-     "End with status 3 when verdict ID is confirmed with a saving above MS milliseconds a step; ID 'any' stands for "
-     "each.",
+    {"fail-on", KEY_FAIL_ON, "ID>LIMIT", 0,
+     "End with status 3 when verdict ID is confirmed with a saving above LIMIT: milliseconds a step, or with us, ms, s "
+     "or % of the step behind the number; ID 'any' stands for each. May be given several times.",
      0},
     {"mpi", KEY_MPI, 0, 0,
      "One of several processes that mpirun or srun started to read RUN together: each reduces the ranks that lie where "
@@ -47,7 +48,7 @@ static const char help_text[] =
     "  gpuwitness report run\n"
     "  gpuwitness report --json run | jq '.verdicts[0]'\n"
     "  mpirun -n 64 gpuwitness report --mpi /shared/run\n"
-    "  gpuwitness report --fail-on 'host-sync>0.5' run";
+    "  gpuwitness report --fail-on 'host-sync>0.5ms' run";
 
 static bool is_verdict(const char *id)
 {
@@ -76,18 +77,11 @@ static error_t unknown_verdict(const struct argp_state *state, const char *id)
 
 static error_t take_fail_on(const struct argp_state *state, char *value, struct report_options *result)
 {
-    char *limit = strchr(value, '>'), *end = NULL;
-    if (!limit || limit == value)
-        return gw_usage_error(state, "--fail-on needs ID>MS, not '%s'", value);
-    *limit++ = '\0';
-    errno = 0;
-    result->fail_ms = strtod(limit, &end);
-    if (errno || end == limit || *end || !(result->fail_ms >= 0))
-        return gw_usage_error(state, "--fail-on needs milliseconds after '>', not '%s'", limit);
-    if (strcmp(value, "any") != 0 && !is_verdict(value))
-        return unknown_verdict(state, value);
-    result->fail_id = value;
-    return 0;
+    error_t error = gw_take_fail_on(state, value, &result->fail_on);
+    if (error)
+        return error;
+    const char *id = result->fail_on.list[result->fail_on.count - 1].what;
+    return strcmp(id, "any") == 0 || is_verdict(id) ? 0 : unknown_verdict(state, id);
 }
 
 static error_t take_option(int key, char *value, struct argp_state *state)
@@ -124,12 +118,14 @@ static error_t take_option(int key, char *value, struct argp_state *state)
     }
 }
 
-static bool fails(const struct report_options *chosen, const struct gw_verdicts *verdicts)
+static bool fails(const struct gw_fail_on *fail_on, const struct gw_verdicts *verdicts)
 {
-    for (size_t i = 0; i < verdicts->list_count; i++) {
-        const struct gw_verdict *verdict = &verdicts->list[i];
-        if (verdict->state == GW_CONFIRMED && verdict->saving_ms > chosen->fail_ms &&
-            (strcmp(chosen->fail_id, "any") == 0 || strcmp(chosen->fail_id, verdict->id) == 0))
+    for (size_t i = 0; i < fail_on->count * verdicts->list_count; i++) {
+        const struct gw_fail_condition *condition = &fail_on->list[i / verdicts->list_count];
+        const struct gw_verdict *verdict = &verdicts->list[i % verdicts->list_count];
+        double saving = condition->percent ? verdict->saving_percent : verdict->saving_ms;
+        if (verdict->state == GW_CONFIRMED && saving > condition->limit &&
+            (strcmp(condition->what, "any") == 0 || strcmp(condition->what, verdict->id) == 0))
             return true;
     }
     return false;
@@ -141,7 +137,7 @@ static int write_report(const char *command, const struct report_options *chosen
     int exit_status = GW_EXIT_FAILURE;
     if (gw_judge_run(command, model, &judged) == 0 &&
         gw_write_report(command, &chosen->report.form, model, &judged, stdout) == 0)
-        exit_status = chosen->fail_id && fails(chosen, judged.verdicts) ? STATUS_FAILED_ON : GW_EXIT_OK;
+        exit_status = fails(&chosen->fail_on, judged.verdicts) ? STATUS_FAILED_ON : GW_EXIT_OK;
     gw_judged_release(&judged);
     return exit_status;
 }

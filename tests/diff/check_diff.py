@@ -82,6 +82,8 @@ def main():
         wanted = 3 if slower["classes"]["idle_host"]["change_ms"] > 0.001 and not slower["classes"]["idle_host"][
             "within_noise"] else 0
         expect(run("diff", "--fail-on", "idle_host>0.001", mended, faulty).returncode == wanted == 3, "--fail-on")
+        expect(run("diff", "--fail-on", "idle_host>1us", "--fail-on", "idle_host>10s", mended, faulty).returncode == 3,
+               "each --fail-on counts, not the last only")
         expect(run("diff", "--fail-on", "step>0%", faulty, faulty).returncode == 0, "--fail-on of a run with itself")
         for words, part in ((["--fail-on", "idle_hots>1", "a", "b"], "idle_host"), (["a"], "two runs"),
                             (["--per", "0", "a", "b"], "--per"), (["--json", "--md", "a", "b"], "exclude"),

@@ -104,7 +104,15 @@ def main():
         run("report", "--fail-on", f"any>{most_ms * 1.001}", folder)
         absent = next(verdict["id"] for verdict in verdicts if verdict["verdict"] != "confirmed")
         run("report", "--fail-on", f"{absent}>0", folder)
-        for wrong in ("host-sync", ">1", "host-sync>", "host-sync>x", "host-sync>-1", "host-sink>1"):
+        if most_ms:
+            for limit in (f"{most_ms * 999}us", f" {most_ms * 0.999} ms ", f"{most_ms * 0.000999}s"):
+                run("report", "--fail-on", f"any >{limit}", folder, status=3)
+            top = max(confirmed, key=lambda verdict: verdict["saving_ms"])
+            run("report", "--fail-on", f"any>{top['saving_percent'] * 0.999}%", folder, status=3)
+            run("report", "--fail-on", f"any>{top['saving_percent'] * 1.001}%", folder)
+            run("report", "--fail-on", "any>0ms", "--fail-on", f"{absent}>0", folder, status=3)  # each counts, not the last
+        for wrong in ("host-sync", ">1", "host-sync>", "host-sync>x", "host-sync>-1", "host-sink>1", "host-sync>1 x", "host-sync>inf",
+                      "host-sync>0x1"):
             run("report", "--fail-on", wrong, folder, status=2)
         for wrong in (("--json", "--md"), ("--json", "--verdict", "host-sync"), ("--md", "--verdict", "host-sync"),
                       ("--step-every", "2"), ("--step", ""), ("--step", "("), ("--link-gbps", "0"), ("--rank-size", "0"),
