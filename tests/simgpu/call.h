@@ -36,7 +36,7 @@ int simgpu_config_check(void);
 struct simgpu_call_seen {
     const char *name;     // of the entry point; the same pointer at each call
     uint64_t correlation; // shared by an outermost call of CUDA and those nested in it; never 0
-    uint64_t begin_ns;    // 0 at entry
+    uint64_t *begin_ns;   // 0 at entry unless it was read already: a profiler that wants it at exit reads it then
     int is_exit;
     int result;        // at exit
     uint64_t *carried; // the profiler's own, kept from entry to exit

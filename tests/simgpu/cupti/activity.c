@@ -152,7 +152,7 @@ static void queue_wait(const struct simgpu_call_seen *call, uint64_t now_ns)
     record.wait.type = wait_type(call->name);
     if (record.wait.type == CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_UNKNOWN)
         return;
-    record.wait.start = call->begin_ns;
+    record.wait.start = *call->begin_ns;
     record.wait.end = now_ns;
     record.wait.correlationId = (uint32_t)call->correlation;
     record.wait.streamId = record.wait.cudaEventId = CUPTI_SYNCHRONIZATION_INVALID_VALUE;
@@ -168,6 +168,10 @@ void activity_call(const struct simgpu_call_seen *call, CUpti_CallbackDomain dom
     if (!waits && !wanted)
         return; // the clock is most of what a call costs here
     const uint64_t now_ns = clock_now_ns();
+    if (!*call->begin_ns)
+        *call->begin_ns = now_ns;
+    if (!call->is_exit)
+        return;
     if (waits)
         queue_wait(call, now_ns);
     if (!wanted)
@@ -179,7 +183,7 @@ void activity_call(const struct simgpu_call_seen *call, CUpti_CallbackDomain dom
     union record *record = &records[count++];
     *record = (union record){.kind = kind};
     record->api.cbid = id;
-    record->api.start = call->begin_ns;
+    record->api.start = *call->begin_ns;
     record->api.end = now_ns;
     record->api.processId = (uint32_t)getpid();
     record->api.threadId = (uint32_t)gettid();

@@ -42,7 +42,9 @@ static uint8_t enabled[CUPTI_CB_DOMAIN_SIZE][ID_MAX];
 // What is known of entry points by the address of their name.
 static struct known {
     const char *name;
+    CUpti_CallbackDomain domain;
     CUpti_CallbackId id;
+    bool ends_context;
 } known[NAME_COUNT];
 
 static bool is_name_of(const char *id_name, const char *name, CUpti_CallbackDomain domain)
@@ -64,26 +66,40 @@ static CUpti_CallbackId find_id(const char *name, CUpti_CallbackDomain domain)
     return 0;
 }
 
-static CUpti_CallbackId id_of(const char *name, CUpti_CallbackDomain domain)
+static struct known known_of(const char *name)
+{
+    const bool is_runtime = strncmp(name, "cuda", 4) == 0 || strncmp(name, "__cuda", 6) == 0;
+    const CUpti_CallbackDomain domain = is_runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API;
+    return (struct known){.name = name,
+                          .domain = domain,
+                          .id = find_id(name, domain),
+                          .ends_context = strncmp(name, "cuCtxDestroy", 12) == 0 ||
+                                          strncmp(name, "cuDevicePrimaryCtxReset", 23) == 0};
+}
+
+static struct known look_up(const char *name)
 {
     size_t at = ((uintptr_t)name >> 3) * 0x9e3779b97f4a7c15u >> 52;
     for (size_t tries = 0; tries < NAME_COUNT; tries++, at = (at + 1) % NAME_COUNT) {
         const char *seen = __atomic_load_n(&known[at].name, __ATOMIC_ACQUIRE);
         if (seen == name)
-            return known[at].id;
+            return known[at];
         if (seen)
             continue;
         pthread_mutex_lock(&lock);
         if (!known[at].name) {
-            known[at].id = find_id(name, domain);
+            const struct known found = known_of(name);
+            known[at].domain = found.domain;
+            known[at].id = found.id;
+            known[at].ends_context = found.ends_context;
             __atomic_store_n(&known[at].name, name, __ATOMIC_RELEASE);
         }
         seen = known[at].name;
         pthread_mutex_unlock(&lock);
         if (seen == name)
-            return known[at].id;
+            return known[at];
     }
-    return find_id(name, domain);
+    return known_of(name);
 }
 
 void callbacks_stop(void)
@@ -93,30 +109,24 @@ void callbacks_stop(void)
     __atomic_store_n(&subscribed, false, __ATOMIC_RELEASE);
 }
 
-static bool ends_context(const char *name)
-{
-    return strncmp(name, "cuCtxDestroy", 12) == 0 || strncmp(name, "cuDevicePrimaryCtxReset", 23) == 0;
-}
-
 void callbacks_call(const struct simgpu_call_seen *call)
 {
-    const CUpti_CallbackDomain domain = strncmp(call->name, "cuda", 4) == 0 || strncmp(call->name, "__cuda", 6) == 0
-                                            ? CUPTI_CB_DOMAIN_RUNTIME_API
-                                            : CUPTI_CB_DOMAIN_DRIVER_API;
-    const CUpti_CallbackId id = id_of(call->name, domain);
-    if (__atomic_load_n(&subscribed, __ATOMIC_ACQUIRE) && id && id < ID_MAX &&
-        __atomic_load_n(&enabled[domain][id], __ATOMIC_RELAXED)) {
+    const struct known function = look_up(call->name);
+    if (!call->is_exit)
+        activity_call(call, function.domain, function.id);
+    if (__atomic_load_n(&subscribed, __ATOMIC_ACQUIRE) && function.id && function.id < ID_MAX &&
+        __atomic_load_n(&enabled[function.domain][function.id], __ATOMIC_RELAXED)) {
         int result = call->result;
         const CUpti_CallbackData data = {.callbackSite = call->is_exit ? CUPTI_API_EXIT : CUPTI_API_ENTER,
                                          .functionName = call->name,
                                          .functionReturnValue = call->is_exit ? &result : NULL,
                                          .correlationData = call->carried,
                                          .correlationId = (uint32_t)call->correlation};
-        the_subscriber.function(the_subscriber.argument, domain, id, &data);
+        the_subscriber.function(the_subscriber.argument, function.domain, function.id, &data);
     }
     if (call->is_exit) {
-        activity_call(call, domain, id);
-        if (ends_context(call->name))
+        activity_call(call, function.domain, function.id);
+        if (function.ends_context)
             delivery_prompt();
     }
 }

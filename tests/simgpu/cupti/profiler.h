@@ -56,7 +56,7 @@ void profiler_watch(bool watching);
 // activity.c
 bool activity_enabled(CUpti_ActivityKind kind);
 void activity_operation(const struct simgpu_operation *operation);
-// Leaves the records of a call that ended.
+// Notes the begin of a call that is wanted, at its exit leaves its records.
 void activity_call(const struct simgpu_call_seen *call, CUpti_CallbackDomain domain, CUpti_CallbackId id);
 void activity_stop(void);
 

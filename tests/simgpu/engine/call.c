@@ -195,7 +195,7 @@ static void show_call(struct simgpu_call *call, bool is_exit, int result)
     const int error = errno;
     const struct simgpu_call_seen seen = {.name = call->name,
                                           .correlation = sim_thread.correlation,
-                                          .begin_ns = is_exit ? call->begin_ns : 0,
+                                          .begin_ns = &call->begin_ns,
                                           .is_exit = is_exit,
                                           .result = result,
                                           .carried = &call->carried};
@@ -226,10 +226,9 @@ EXPORT int simgpu_call_begin(struct simgpu_call *call, const char *name, const v
     if (is_first || (is_cuda && thread->cuda_depth == 0))
         thread->correlation = __atomic_add_fetch(&last_correlation, 1, __ATOMIC_RELAXED);
     thread->cuda_depth += is_cuda;
-    const bool is_observed = __atomic_load_n(&observer, __ATOMIC_RELAXED) != NULL;
-    if (truth_enabled() || entry->cost_ns || is_observed)
+    if (truth_enabled() || entry->cost_ns)
         call->begin_ns = clock_now_ns();
-    if (is_observed)
+    if (__atomic_load_n(&observer, __ATOMIC_RELAXED))
         show_call(call, false, 0);
     if (entry->cost_ns)
         clock_spin_until(call->begin_ns + entry->cost_ns);
