@@ -5,54 +5,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyzer/read/packet_view.h"
+#include "analyzer/read/packet_reader.h"
 #include "analyzer/read/parallel.h"
-#include "analyzer/read/stream_graph.h"
-#include "analyzer/read/trace_files.h"
+#include "analyzer/read/scratch.h"
 
-/* A part of a file that takes about a tenth of a second to read: smaller ones would not be worth a graph. */
+/* A part of a file that takes about ten milliseconds to read. */
 #define PART_LEAST_BYTES (16u << 20)
 /* Parts for each thread, so that none has to wait long for the others at the end. */
 #define PARTS_A_THREAD 3u
 
-/* A stream, or a range of its packets. */
+/* A range of a stream's packets. */
 struct task {
     const struct gw_trace_directory *directory;
-    uint64_t port;                /* of the directory; of a view it is the only one */
-    struct gw_scratch view;       /* owned; without a path: the whole stream is read from the directory */
-    struct gw_packet_range range; /* no file: not known, for it cannot be told from the port */
+    const struct gw_stream_class *class; /* NULL: the metadata declare no such stream */
+    struct gw_packet_range range;
     uint64_t size_bytes;
     struct gw_record_stream *stream;
 };
 
 struct pool {
-    pthread_mutex_t lock; /* everything below, and creating and destroying graphs */
+    pthread_mutex_t lock; /* everything below */
     struct task *tasks;
     size_t task_count, task_capacity;
-    struct task **order; /* largest first */
+    struct task **order;                /* largest first */
+    struct gw_trace_metadata *metadata; /* of each directory */
+    size_t metadata_count;
     const struct gw_read_progress *progress;
     uint64_t done_bytes, total_bytes;
     struct gw_records *records;
     struct gw_error error; /* the first one */
 };
 
-/* What one running graph tells of its packets. */
-struct packet_counter {
-    struct pool *pool;
-    const struct gw_packet_range *range;
-    size_t packets;
-};
-
-static void packet_done(void *user)
+static void packet_done(void *user, uint64_t bytes)
 {
-    struct packet_counter *counter = user;
-    const struct gw_packet_range *range = counter->range;
-    struct pool *pool = counter->pool;
-    if (counter->packets >= range->count) {
-        return;
-    }
+    struct pool *pool = user;
     pthread_mutex_lock(&pool->lock);
-    pool->done_bytes += range->file->packets[range->first + counter->packets++].size_bytes;
+    pool->done_bytes += bytes;
     if (pool->progress && pool->progress->update) {
         pool->progress->update(pool->progress->user, pool->done_bytes, pool->total_bytes);
     }
@@ -62,26 +50,19 @@ static void packet_done(void *user)
 static int run_task(void *user, size_t index)
 {
     struct pool *pool = user;
-    struct task *task = pool->order[index];
-    struct packet_counter counter = {.pool = pool, .range = &task->range};
-    struct gw_stream_graph *graph = NULL;
+    const struct task *task = pool->order[index];
+    struct gw_packets_read read = {.packet_done = packet_done, .user = pool};
     struct gw_error error = {""};
-    uint64_t skipped = 0;
-    int64_t offset = 0;
+    int status;
+    if (task->class) {
+        status = gw_packets_read(task->directory->path, &task->range, task->class, task->stream, &read, &error);
+    } else {
+        status = gw_record_stream_add_loss(task->stream, task->range.file->packets[task->range.first].begin_ns,
+                                           UINT64_MAX, 0);
+    }
+    gw_record_stream_close(task->stream);
     pthread_mutex_lock(&pool->lock);
-    int status = gw_stream_graph_create(task->view.path ? task->view.path : task->directory->repaired_path, task->port,
-                                        task->range.first > 0, task->stream, packet_done, &counter, &graph, &error);
-    if (!status) {
-        pthread_mutex_unlock(&pool->lock);
-        status = gw_stream_graph_run(graph, &skipped, &offset, &error);
-        gw_record_stream_close(task->stream);
-        pthread_mutex_lock(&pool->lock);
-        gw_stream_graph_destroy(graph);
-    }
-    pool->records->skipped_events += skipped;
-    if (offset) {
-        pool->records->realtime_offset_ns = offset;
-    }
+    pool->records->skipped_events += read.skipped_events;
     if (status && !pool->error.text[0]) {
         pool->error = error;
     }
@@ -104,61 +85,17 @@ static int add_task(struct pool *pool, const struct task *task)
     return 0;
 }
 
-/* The file that holds a stream, NULL when none or several do. */
-static const struct gw_stream_file *find_file(const struct gw_trace_directory *directory,
-                                              const struct gw_stream_identity *identity)
+static int add_file(struct pool *pool, const struct gw_trace_directory *directory,
+                    const struct gw_trace_metadata *metadata, const struct gw_stream_file *file, uint64_t part_bytes)
 {
-    const struct gw_stream_file *found = NULL;
-    for (size_t i = 0; i < directory->file_count && identity->known; i++) {
-        const struct gw_stream_file *file = &directory->files[i];
-        if (!file->packet_count || file->class_id != identity->class_id || file->instance_id != identity->instance_id) {
-            continue;
-        }
-        if (found) {
-            return NULL;
-        }
-        found = file;
-    }
-    return found;
-}
-
-/* Views of a stream's parts; all or none, since a packet must be read once. */
-static int add_parts(struct pool *pool, const struct task *whole, const struct gw_packet_range *ranges, size_t count)
-{
-    size_t before = pool->task_count;
-    int status = 0;
-    for (size_t i = 0; i < count && !status; i++) {
-        struct task part = {
-            .directory = whole->directory, .range = ranges[i], .size_bytes = gw_packet_range_bytes(&ranges[i])};
-        status = gw_packet_view_create(whole->directory, &ranges[i], i == 0, &part.view);
-        if (!status && (status = add_task(pool, &part))) {
-            gw_scratch_remove(&part.view);
-        }
-    }
-    while (status && pool->task_count > before) {
-        gw_scratch_remove(&pool->tasks[--pool->task_count].view);
-    }
-    return status;
-}
-
-static int add_stream(struct pool *pool, const struct gw_trace_directory *directory, uint64_t port,
-                      const struct gw_stream_identity *identity, uint64_t part_bytes)
-{
-    struct task whole = {.directory = directory, .port = port};
+    struct task task = {.directory = directory, .class = gw_trace_metadata_class(metadata, file)};
     struct gw_packet_range *ranges = NULL;
     size_t count = 0;
-    const struct gw_stream_file *file = find_file(directory, identity);
-    if (!file) {
-        return add_task(pool, &whole);
-    }
-    whole.range = (struct gw_packet_range){.file = file, .count = file->packet_count};
-    whole.size_bytes = file->whole_bytes;
-    int status = gw_packet_ranges_divide(file, part_bytes, &ranges, &count);
-    if (!status && count > 1) {
-        status = add_parts(pool, &whole, ranges, count);
-    }
-    if (count <= 1 || (status && status != -ENOMEM)) { /* no room for views, or Babeltrace does not take them */
-        status = status == -ENOMEM ? status : add_task(pool, &whole);
+    int status = file->packet_count ? gw_packet_ranges_divide(file, part_bytes, &ranges, &count) : 0;
+    for (size_t i = 0; i < count && !status; i++) {
+        task.range = ranges[i];
+        task.size_bytes = gw_packet_range_bytes(&ranges[i]);
+        status = add_task(pool, &task);
     }
     free(ranges);
     return status;
@@ -187,17 +124,25 @@ static int add_tasks(struct pool *pool, const struct gw_trace_directories *direc
             pool->total_bytes += directories->items[d].files[f].whole_bytes;
         }
     }
-    for (size_t d = 0; d < directories->count; d++) {
-        const struct gw_trace_directory *directory = &directories->items[d];
-        struct gw_stream_identity *streams = NULL;
-        size_t count = 0;
-        int status = gw_stream_graph_list(directory->repaired_path, &streams, &count, error);
-        for (size_t p = 0; p < count && !status; p++) {
-            status = add_stream(pool, directory, p, &streams[p], part_bytes(pool->total_bytes));
-        }
-        free(streams);
+    pool->metadata = calloc(directories->count + 1, sizeof(*pool->metadata));
+    if (!pool->metadata) {
+        return gw_error_set(error, -ENOMEM, "no memory to read the trace");
+    }
+    for (; pool->metadata_count < directories->count; pool->metadata_count++) {
+        const struct gw_trace_directory *directory = &directories->items[pool->metadata_count];
+        struct gw_trace_metadata *metadata = &pool->metadata[pool->metadata_count];
+        int status = gw_trace_metadata_read(directory, metadata, error);
         if (status) {
-            return status == -ENOMEM ? gw_error_set(error, status, "no memory to read the trace") : status;
+            return status;
+        }
+        if (metadata->realtime_offset_ns) {
+            pool->records->realtime_offset_ns = metadata->realtime_offset_ns;
+        }
+        for (size_t f = 0; f < directory->file_count && !status; f++) {
+            status = add_file(pool, directory, metadata, &directory->files[f], part_bytes(pool->total_bytes));
+        }
+        if (status) {
+            return gw_error_set(error, status, "no memory to read the trace");
         }
     }
     pool->order = calloc(pool->task_count + 1, sizeof(*pool->order));
@@ -218,7 +163,9 @@ static int add_file_losses(struct gw_records *records, const struct gw_trace_dir
         for (size_t f = 0; f < directories->items[d].file_count; f++) {
             const struct gw_stream_file *file = &directories->items[d].files[f];
             if (file->cut) {
-                uint64_t end_ns = file->packet_count ? file->packets[file->packet_count - 1].end_ns : 0;
+                const struct gw_stream_packet *last =
+                    file->packet_count ? &file->packets[file->packet_count - 1] : &(struct gw_stream_packet){0};
+                uint64_t end_ns = last->end_ns == UINT64_MAX ? last->begin_ns : last->end_ns;
                 int status =
                     gw_record_stream_add_loss(&records->streams[records->stream_count - 1], end_ns, UINT64_MAX, 0);
                 if (status) {
@@ -303,9 +250,10 @@ int gw_records_read(const char *path, const struct gw_read_progress *progress, s
     }
 end:
     gw_records_destroy(pool.records);
-    for (size_t i = 0; i < pool.task_count; i++) {
-        gw_scratch_remove(&pool.tasks[i].view);
+    for (size_t i = 0; i < pool.metadata_count; i++) {
+        gw_trace_metadata_clear(&pool.metadata[i]);
     }
+    free(pool.metadata);
     gw_trace_directories_clear(&directories);
     free(pool.tasks);
     free(pool.order);

@@ -1,9 +1,6 @@
 /*
- * Reading a recorded run: run.json, functions.txt and the CTF traces below it. The only code that knows Babeltrace 2.
- *
- * Each stream file, or part of a long one, has a Babeltrace graph of its own (source.ctf.fs, no muxer) run on a pool of
- * threads, one per online CPU; graphs are created and destroyed one at a time, as the library asks. Times are raw clock
- * values: CLOCK_MONOTONIC.
+ * Reading a recorded run: run.json, functions.txt and the CTF traces below it. Stream files, in parts where they are
+ * long, are read by a pool of threads, one per online CPU. Times are raw clock values: CLOCK_MONOTONIC.
  */
 #ifndef GW_ANALYZER_READ_READ_H
 #define GW_ANALYZER_READ_READ_H

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,7 +24,9 @@ struct packet_header {
     uint64_t content_bits, packet_bits;
     uint64_t number;
     uint64_t discarded;
+    uint32_t cpu;
 } __attribute__((packed));
+_Static_assert(sizeof(struct packet_header) == GW_PACKET_HEADER_BYTES, "as LTTng-UST writes it");
 
 struct metadata_header {
     uint32_t magic;
@@ -41,6 +42,12 @@ static char *join(const char *directory, const char *name)
     return asprintf(&path, "%s/%s", directory, name) < 0 ? NULL : path;
 }
 
+static bool is_of_stream(const struct packet_header *header, const struct gw_stream_file *file)
+{
+    return header->class_id == file->class_id && header->instance_id == file->instance_id &&
+           memcmp(header->uuid, file->uuid, sizeof(file->uuid)) == 0;
+}
+
 static int walk_packets(int fd, struct gw_stream_file *file)
 {
     size_t capacity = 0;
@@ -50,8 +57,9 @@ static int walk_packets(int fd, struct gw_stream_file *file)
             break;
         }
         uint64_t bytes = header.packet_bits / 8;
-        if (header.magic != CTF_MAGIC || bytes < sizeof(header) || bytes > UINT32_MAX ||
-            header.content_bits > header.packet_bits || bytes > file->size_bytes - file->whole_bytes) {
+        if (header.magic != CTF_MAGIC || bytes > UINT32_MAX || header.content_bits / 8 < sizeof(header) ||
+            header.content_bits > header.packet_bits || bytes > file->size_bytes - file->whole_bytes ||
+            (file->packet_count && !is_of_stream(&header, file))) {
             break;
         }
         if (file->packet_count == capacity) {
@@ -62,17 +70,18 @@ static int walk_packets(int fd, struct gw_stream_file *file)
             }
             file->packets = grown;
         }
-        if (file->packet_count == 0) {
-            memcpy(file->uuid, header.uuid, sizeof(file->uuid));
+        if (file->packet_count && file->packets[file->packet_count - 1].end_ns == UINT64_MAX) {
+            file->packets[file->packet_count - 1].end_ns = header.begin_ns;
         }
         file->packets[file->packet_count++] =
             (struct gw_stream_packet){.begin_ns = header.begin_ns,
-                                      .end_ns = header.end_ns,
+                                      .end_ns = header.end_ns || !header.begin_ns ? header.end_ns : UINT64_MAX,
                                       .number = header.number,
                                       .discarded = header.discarded,
                                       .size_bytes = (uint32_t)bytes,
                                       .content_bytes = (uint32_t)(header.content_bits / 8)};
         file->whole_bytes += bytes;
+        memcpy(file->uuid, header.uuid, sizeof(file->uuid));
         file->class_id = header.class_id;
         file->instance_id = header.instance_id;
     }
@@ -86,9 +95,7 @@ static int check_index(const char *directory, struct gw_stream_file *file)
     if (asprintf(&path, "%s/index/%s" GW_INDEX_ENDING, directory, file->name) < 0) {
         return -ENOMEM;
     }
-    enum gw_index_state state = gw_index_check(path, file);
-    file->cut |= state == GW_INDEX_LONGER;
-    file->misleading_index = state != GW_INDEX_FITS;
+    file->cut |= gw_index_lists_more(path, file);
     free(path);
     return 0;
 }
@@ -132,83 +139,19 @@ end:
     return status;
 }
 
-static int copy_whole_part(const char *from, const char *to, uint64_t bytes)
+int gw_packet_write_empty(const char *path, const uint8_t uuid[16], uint64_t class_id)
 {
-    int status = 0;
-    int in = open(from, O_RDONLY | O_CLOEXEC);
-    int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (in < 0 || out < 0) {
-        status = -errno;
-        goto end;
+    struct packet_header header = {.magic = CTF_MAGIC,
+                                   .class_id = (uint32_t)class_id,
+                                   .content_bits = GW_PACKET_HEADER_BYTES * 8,
+                                   .packet_bits = GW_PACKET_HEADER_BYTES * 8};
+    memcpy(header.uuid, uuid, sizeof(header.uuid));
+    FILE *file = fopen(path, "wbe");
+    if (!file) {
+        return -errno;
     }
-    while (bytes) {
-        ssize_t copied = sendfile(out, in, NULL, bytes);
-        if (copied <= 0) {
-            status = copied < 0 ? -errno : -EIO;
-            goto end;
-        }
-        bytes -= (uint64_t)copied;
-    }
-end:
-    if (in >= 0) {
-        close(in);
-    }
-    if (out >= 0) {
-        close(out);
-    }
-    return status;
-}
-
-static int repair_file(const struct gw_trace_directory *directory, const char *name, uint64_t bytes, bool whole)
-{
-    char *from = join(directory->path, name);
-    char *to = join(directory->repaired_path, name);
-    int status = -ENOMEM;
-    if (from && to) {
-        char *absolute = whole ? realpath(from, NULL) : NULL;
-        if (whole) {
-            status = absolute && symlink(absolute, to) == 0 ? 0 : -errno;
-        } else {
-            status = bytes ? copy_whole_part(from, to, bytes) : 0;
-        }
-        free(absolute);
-    }
-    free(from);
-    free(to);
-    return status;
-}
-
-static int repair(struct gw_trace_directory *directory, struct gw_error *error)
-{
-    bool damaged = false;
-    for (size_t i = 0; i < directory->file_count; i++) {
-        damaged |= directory->files[i].cut || directory->files[i].misleading_index;
-    }
-    if (!damaged) {
-        directory->repaired_path = strdup(directory->path);
-        return directory->repaired_path ? 0 : gw_error_set(error, -ENOMEM, "no memory to read the trace");
-    }
-    int made = gw_scratch_create(&directory->copy);
-    if (made) {
-        return gw_error_set(error, made,
-                            "%s: the trace is damaged and its whole part cannot be copied to a temporary folder: %s; "
-                            "set TMPDIR to a writable one",
-                            directory->path, strerror(-made));
-    }
-    directory->repaired_path = strdup(directory->copy.path);
-    if (!directory->repaired_path) {
-        return gw_error_set(error, -ENOMEM, "no memory to read the trace");
-    }
-    int status = repair_file(directory, "metadata", 0, true);
-    for (size_t i = 0; i < directory->file_count && !status; i++) {
-        const struct gw_stream_file *file = &directory->files[i];
-        bool whole = file->size_bytes && file->whole_bytes == file->size_bytes;
-        status = repair_file(directory, file->name, file->whole_bytes, whole);
-    }
-    return status
-               ? gw_error_set(error, status, "%s: the trace is damaged and its whole part cannot be copied to %s: %s",
-                              directory->path, directory->repaired_path, strerror(-status))
-               : 0;
+    int status = fwrite(&header, sizeof(header), 1, file) == 1 ? 0 : -errno;
+    return fclose(file) != 0 && !status ? -errno : status;
 }
 
 /* source.ctf.fs (2.0.4) does not return from packets of metadata that are cut. Metadata in plain text has none. */
@@ -356,25 +299,19 @@ int gw_trace_directories_find(const char *path, struct gw_trace_directories *dir
     if (access(path, F_OK) != 0 && errno == ENOENT) {
         return 0; /* nothing was traced */
     }
-    int status = visit(path, 0, directories, error);
-    for (size_t i = 0; i < directories->count && !status; i++) {
-        status = repair(&directories->items[i], error);
-    }
-    return status;
+    return visit(path, 0, directories, error);
 }
 
 void gw_trace_directories_clear(struct gw_trace_directories *directories)
 {
     for (size_t i = 0; i < directories->count; i++) {
         struct gw_trace_directory *directory = &directories->items[i];
-        gw_scratch_remove(&directory->copy);
         for (size_t f = 0; f < directory->file_count; f++) {
             free(directory->files[f].name);
             free(directory->files[f].packets);
         }
         free(directory->files);
         free(directory->path);
-        free(directory->repaired_path);
     }
     free(directories->items);
     *directories = (struct gw_trace_directories){0};

@@ -2,14 +2,10 @@
  * parts TRACE: reads each stream of a trace directory whole, and packet range by packet range, and compares what was
  * read, event by event, and what was lost. Says how many parts there were; fails when no stream has several.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "analyzer/read/packet_view.h"
-#include "analyzer/read/stream_graph.h"
-#include "analyzer/read/trace_files.h"
+#include "analyzer/read/packet_reader.h"
 
 /* A place in the records of several streams that follow each other. */
 struct cursor {
@@ -70,45 +66,30 @@ static bool same_losses(const struct gw_record_stream *whole, const struct gw_re
     return at == whole->loss_count;
 }
 
-static void ignore_packet(void *user)
-{
-    (void)user;
-}
-
-static int read_stream(const char *path, uint64_t port, bool continues, struct gw_record_stream *stream)
+static bool read_range(const struct gw_trace_directory *directory, const struct gw_packet_range *range,
+                       const struct gw_stream_class *class, struct gw_record_stream *stream)
 {
     struct gw_error error = {""};
-    struct gw_stream_graph *graph = NULL;
-    uint64_t skipped = 0;
-    int64_t offset = 0;
-    int status = gw_stream_graph_create(path, port, continues, stream, ignore_packet, NULL, &graph, &error);
-    if (!status) {
-        status = gw_stream_graph_run(graph, &skipped, &offset, &error);
-    }
-    gw_stream_graph_destroy(graph);
+    struct gw_packets_read read = {0};
+    int status = gw_packets_read(directory->path, range, class, stream, &read, &error);
     if (status) {
-        printf("%s: %s\n", path, error.text);
+        printf("%s: %s\n", range->file->name, error.text);
     }
-    return status;
+    return status == 0;
 }
 
 /* Stores how many parts the file has. False when they do not make up the whole. */
-static bool check_file(const struct gw_trace_directory *directory, const struct gw_stream_file *file, uint64_t port,
-                       size_t *ret_parts)
+static bool check_file(const struct gw_trace_directory *directory, const struct gw_stream_file *file,
+                       const struct gw_stream_class *class, size_t *ret_parts)
 {
     struct gw_packet_range *ranges = NULL;
+    const struct gw_packet_range all = {.file = file, .count = file->packet_count};
     struct gw_record_stream whole = {0}, *parts = NULL;
     size_t count = 0;
-    bool same = read_stream(directory->path, port, false, &whole) == 0 &&
+    bool same = class && read_range(directory, &all, class, &whole) &&
                 gw_packet_ranges_divide(file, 1, &ranges, &count) == 0 && (parts = calloc(count, sizeof(*parts)));
     for (size_t i = 0; i < count && same; i++) {
-        struct gw_scratch view = {0};
-        int status = gw_packet_view_create(directory, &ranges[i], true, &view);
-        if (status) {
-            printf("%s: no view: %s\n", file->name, strerror(-status));
-        }
-        same = status == 0 && read_stream(view.path, 0, ranges[i].first > 0, &parts[i]) == 0;
-        gw_scratch_remove(&view);
+        same = read_range(directory, &ranges[i], class, &parts[i]);
     }
     same = same && same_records(&whole, parts, count) && same_losses(&whole, parts, count);
     printf("%s: %zu packets, %zu parts, %zu losses\n", file->name, file->packet_count, count, whole.loss_count);
@@ -122,18 +103,6 @@ static bool check_file(const struct gw_trace_directory *directory, const struct 
     return same;
 }
 
-static const struct gw_stream_file *file_of(const struct gw_trace_directory *directory,
-                                            const struct gw_stream_identity *stream)
-{
-    for (size_t f = 0; f < directory->file_count; f++) {
-        const struct gw_stream_file *file = &directory->files[f];
-        if (file->packet_count && file->class_id == stream->class_id && file->instance_id == stream->instance_id) {
-            return file;
-        }
-    }
-    return NULL;
-}
-
 int main(int argc, char **argv)
 {
     struct gw_trace_directories directories = {0};
@@ -142,16 +111,15 @@ int main(int argc, char **argv)
     bool same = argc == 2 && gw_trace_directories_find(argv[1], &directories, &error) == 0;
     for (size_t d = 0; d < directories.count && same; d++) {
         const struct gw_trace_directory *directory = &directories.items[d];
-        struct gw_stream_identity *streams = NULL;
-        size_t count = 0;
-        same = gw_stream_graph_list(directory->path, &streams, &count, &error) == 0;
-        for (size_t p = 0; p < count && same; p++) {
-            const struct gw_stream_file *file = file_of(directory, &streams[p]);
+        struct gw_trace_metadata metadata = {0};
+        same = gw_trace_metadata_read(directory, &metadata, &error) == 0;
+        for (size_t f = 0; f < directory->file_count && same; f++) {
+            const struct gw_stream_file *file = &directory->files[f];
             size_t parts = 0;
-            same = file && check_file(directory, file, p, &parts);
+            same = !file->packet_count || check_file(directory, file, gw_trace_metadata_class(&metadata, file), &parts);
             most = parts > most ? parts : most;
         }
-        free(streams);
+        gw_trace_metadata_clear(&metadata);
     }
     gw_trace_directories_clear(&directories);
     if (error.text[0]) {
