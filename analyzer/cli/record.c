@@ -251,12 +251,16 @@ static int start_session(struct recording *recording)
     return 0;
 }
 
-/* Puts `first` in front of the colon-separated list in the variable `name`. */
-static int put_in_front(const char *name, const char *first)
+enum end { FRONT, BACK };
+
+/* Puts an entry at an end of the colon-separated list in the variable `name`. */
+static int add_to_list(const char *name, enum end end, const char *entry)
 {
     const char *old = getenv(name);
     char *list = NULL;
-    if (asprintf(&list, "%s%s%s", first, old != NULL && *old != '\0' ? ":" : "", old != NULL ? old : "") < 0)
+    if (old == NULL || *old == '\0')
+        return setenv(name, entry, 1) == 0 ? 0 : -errno;
+    if (asprintf(&list, "%s:%s", end == FRONT ? entry : old, end == FRONT ? old : entry) < 0)
         return -ENOMEM;
     int result = setenv(name, list, 1) == 0 ? 0 : -errno;
     free(list);
@@ -264,21 +268,21 @@ static int put_in_front(const char *name, const char *first)
 }
 
 /*
- * Puts all of the simulated GPU's libraries in front. The library path alone would not do: a framework's DT_RPATH,
- * which leads to the NVIDIA libraries in its wheels, comes before it, whereas a library that is loaded is taken by its
- * name.
+ * Has all of the simulated GPU's libraries loaded. The library path alone would not do: a framework's DT_RPATH, which
+ * leads to the NVIDIA libraries in its wheels, comes before it, whereas a library that is loaded is taken by its name.
+ * What the user preloads stays before them, as it stands between a program and the real ones.
  */
 static int simulate(const struct recording *recording)
 {
     char pattern[PATH_MAX + 16];
     glob_t libraries = {0};
-    int result = put_in_front("LD_LIBRARY_PATH", recording->paths.simgpu);
+    int result = add_to_list("LD_LIBRARY_PATH", FRONT, recording->paths.simgpu);
     snprintf(pattern, sizeof(pattern), "%s/lib*.so.*", recording->paths.simgpu);
     if (glob(pattern, 0, NULL, &libraries) != 0)
         result = -ENOENT;
     /* Sorted by name: the newest version of each comes to stand first. */
-    for (size_t i = 0; i < libraries.gl_pathc; i++)
-        result |= put_in_front("LD_PRELOAD", libraries.gl_pathv[i]);
+    for (size_t i = libraries.gl_pathc; i-- > 0;)
+        result |= add_to_list("LD_PRELOAD", BACK, libraries.gl_pathv[i]);
     globfree(&libraries);
     if (recording->simgpu_config != NULL)
         result |= setenv("SIMGPU_CONFIG", recording->simgpu_config, 1);
@@ -291,7 +295,7 @@ static int set_environment(const struct recording *recording)
     int result = 0;
     if (recording->options.simulated)
         result |= simulate(recording);
-    result |= put_in_front("LD_PRELOAD", recording->paths.shim);
+    result |= add_to_list("LD_PRELOAD", FRONT, recording->paths.shim);
     result |= setenv("LTTNG_HOME", gw_session_home(recording->session), 1);
     result |= setenv("NVTX_INJECTION64_PATH", recording->paths.shim, 0); /* a tool of the program's own stays */
     result |= setenv("GPUWITNESS_RUN_DIR", recording->dir.path, 1);

@@ -2,7 +2,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
-int cudaMalloc(void **memory, size_t bytes);
+__attribute__((visibility("default"))) int cudaMalloc(void **memory, size_t bytes);
 int cudaMalloc(void **memory, size_t bytes)
 {
     static int count;
