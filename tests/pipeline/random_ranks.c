@@ -135,8 +135,11 @@ static void *run(void *argument)
               cudaMalloc((void **)&rank->to, FLOATS * sizeof(float)) || cudaMalloc((void **)&rank->work, 1 << 20),
           "cudaMalloc");
     check(ncclCommInitRank(&rank->comms[WORLD], (int)rank->size, world_id, (int)rank->number), "ncclCommInitRank");
-    ncclComm_t half;
+    ncclComm_t half = NULL;
+    // Within a group, whose end makes it.
+    check(ncclGroupStart(), "ncclGroupStart");
     check(ncclCommSplit(rank->comms[WORLD], (int)rank->half, (int)rank->number, &half, NULL), "ncclCommSplit");
+    check(ncclGroupEnd(), "ncclGroupEnd");
     rank->comms[rank->half + 1] = half;
     for (unsigned i = 0; i < step_count; i++)
         step(rank, &plan);
