@@ -180,6 +180,13 @@ static inline void gw_builder_record(const struct gw_builder *builder, uint32_t 
     gw_record_get(builder->blocks[reference >> 16].block, reference & 0xffffu, ret_record);
 }
 
+/* The same without the record's words. */
+static inline void gw_builder_record_head(const struct gw_builder *builder, uint32_t reference,
+                                          struct gw_record *ret_record)
+{
+    gw_record_get_head(builder->blocks[reference >> 16].block, reference & 0xffffu, ret_record);
+}
+
 /* Indices 0 … count−1 grouped by group_of[i] < groups, in order within a group: *ret_first[g] … *ret_first[g + 1] − 1
  * of *ret_indices. Entries with group GW_NONE are left out. The caller frees both. Returns 0 or -ENOMEM. */
 int gw_group(const uint32_t *group_of, size_t count, size_t groups, uint32_t **ret_indices, uint32_t **ret_first);

@@ -24,7 +24,7 @@ int gw_build_timings(struct gw_builder *builder)
         const struct gw_source *source = &builder->sources[s];
         for (size_t i = 0; i < source->timings_count; i++) {
             struct gw_record record;
-            gw_builder_record(builder, source->timings[i], &record);
+            gw_builder_record_head(builder, source->timings[i], &record);
             uint32_t process = gw_builder_process(builder, source->input, GW_WHERE_PID(record.site));
             uint64_t key = timing_key(process, GW_WHERE_OP_INDEX(record.site));
             if (process == GW_NONE || (!gw_map_find(&builder->timings, record.call, key) &&

@@ -11,7 +11,7 @@
 /* Moves for each call after which sorting by insertion is given up: calls are nearly in order, or not at all. */
 #define MOVES_A_CALL 8u
 /* Calls whose places are remembered while they are sorted: nearly all moves are among the last few. */
-#define RECENT_CALLS 64u
+#define RECENT_CALLS 4096u
 
 /* ---- sorting ---- */
 
@@ -28,7 +28,7 @@ static struct place place_in(const struct gw_record *record)
 static struct place place_of(const struct gw_builder *builder, uint32_t reference)
 {
     struct gw_record record;
-    gw_builder_record(builder, reference, &record);
+    gw_builder_record_head(builder, reference, &record);
     return place_in(&record);
 }
 
@@ -102,13 +102,15 @@ static int sort_calls(const struct gw_builder *builder, uint32_t *calls, size_t 
 /* ---- sources ---- */
 
 /* Where the block may be freed before the record is used, a copy takes its place. */
-static int take_other(const struct gw_builder *builder, struct gw_source *source, const struct gw_record *record,
-                      uint32_t reference)
+static int take_other(const struct gw_builder *builder, struct gw_source *source, uint32_t reference)
 {
     source->others[source->others_count++] = reference;
-    return builder->uses_up
-               ? gw_record_stream_append(&source->kept, record, record->words, gw_record_words_of[record->type])
-               : 0;
+    if (!builder->uses_up) {
+        return 0;
+    }
+    struct gw_record record;
+    gw_builder_record(builder, reference, &record);
+    return gw_record_stream_append(&source->kept, &record, record.words, gw_record_words_of[record.type]);
 }
 
 static int take(const struct gw_builder *builder, struct gw_source *source, const struct gw_record *record,
@@ -178,11 +180,10 @@ static int fill_source(void *user, size_t index)
         struct gw_record record;
         for (uint32_t i = 0, at = 0, next; i < place->block->count; i++, at = next) {
             const uint32_t reference = (uint32_t)((source->first_block + b) << 16 | at);
-            next = gw_record_get(place->block, at, &record);
+            next = gw_record_get_head(place->block, at, &record);
             const bool is_own = record.type <= GW_RECORD_call_begin || record.type == GW_RECORD_gpu_op;
             place->left += is_own;
-            if (is_own ? take(builder, source, &record, reference, &sorting)
-                       : take_other(builder, source, &record, reference)) {
+            if (is_own ? take(builder, source, &record, reference, &sorting) : take_other(builder, source, reference)) {
                 return -ENOMEM;
             }
         }
@@ -221,7 +222,7 @@ static int keep_copies(struct gw_builder *builder, size_t index)
         struct gw_record record;
         for (uint32_t i = 0, at = 0; i < block->count; i++) {
             source->others[other++] = (uint32_t)(b << 16 | at);
-            at = gw_record_get(block, at, &record);
+            at = gw_record_get_head(block, at, &record);
         }
     }
     for (size_t b = 0; b < source->stream->block_count && !status; b++) {

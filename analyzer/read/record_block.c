@@ -256,9 +256,9 @@ static uint64_t get(const uint8_t **at, unsigned length)
     return le64toh(number) & UINT64_MAX >> (64 - 8 * length);
 }
 
-uint32_t gw_record_get(const struct gw_record_block *block, uint32_t place, struct gw_record *ret_record)
+/* Reads all but the words; returns where these begin. */
+static const uint8_t *get_head(const struct gw_record_block *block, uint32_t place, struct gw_record *record)
 {
-    struct gw_record *record = ret_record;
     const uint8_t *first = block->data + (size_t)place * GW_BLOCK_UNIT_BYTES, *at = first + 2;
     const unsigned lengths = first[1];
     record->type = first[0] & TYPE_MASK;
@@ -269,6 +269,30 @@ uint32_t gw_record_get(const struct gw_record_block *block, uint32_t place, stru
     record->site = head->site;
     record->call = head->thread + sequence;
     record->result = first[0] & HAS_RESULT ? (int32_t)get(&at, sizeof(int32_t)) : 0;
+    return at;
+}
+
+static uint32_t place_behind(const struct gw_record_block *block, const uint8_t *at)
+{
+    return (uint32_t)((size_t)(at - block->data + 1) / GW_BLOCK_UNIT_BYTES);
+}
+
+uint32_t gw_record_get_head(const struct gw_record_block *block, uint32_t place, struct gw_record *ret_record)
+{
+    const uint8_t *at = get_head(block, place, ret_record);
+    const uint32_t count = gw_record_words_of[ret_record->type];
+    const uint8_t *lengths = at;
+    at += (count + 3) / 4;
+    for (uint32_t i = 0; i < count; i++) {
+        at += word_bytes[lengths[i / 4] >> i % 4 * 2 & 3u];
+    }
+    return place_behind(block, at);
+}
+
+uint32_t gw_record_get(const struct gw_record_block *block, uint32_t place, struct gw_record *ret_record)
+{
+    struct gw_record *record = ret_record;
+    const uint8_t *at = get_head(block, place, record);
     const uint32_t count = gw_record_words_of[record->type];
     const uint8_t *word_lengths = at;
     at += (count + 3) / 4;
@@ -280,5 +304,5 @@ uint32_t gw_record_get(const struct gw_record_block *block, uint32_t place, stru
                            : (packed & ((1u << TAG_BITS) - 1)) == WORD_TIME  ? record->begin_ns + unzigzag(number)
                                                                              : number;
     }
-    return (uint32_t)((size_t)(at - block->data + 1) / GW_BLOCK_UNIT_BYTES);
+    return place_behind(block, at);
 }

@@ -106,6 +106,9 @@ struct gw_records {
 /* Reads the record at a place of the block, 0 for the first; returns the place of the next one. */
 uint32_t gw_record_get(const struct gw_record_block *block, uint32_t place, struct gw_record *ret_record);
 
+/* The same without the record's words, in half the time. */
+uint32_t gw_record_get_head(const struct gw_record_block *block, uint32_t place, struct gw_record *ret_record);
+
 /* Appends a record with word_count words (those that its type has beyond are 0) to the stream. Returns 0, -ENOMEM, or
  * -EFBIG beyond GW_BLOCKS_MAX. */
 int gw_record_stream_append(struct gw_record_stream *stream, const struct gw_record *record, const uint64_t *words,

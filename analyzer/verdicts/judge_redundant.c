@@ -20,7 +20,7 @@ enum meaning { NOT_REPEATED = 0, PERHAPS_REPEATED, MICRO_STEPS };
 
 /* What a device was given after the reductions of one repetition and up to the end of those of the next. */
 struct portion {
-    uint32_t *names; /* of its kernels, sorted */
+    uint32_t *names; /* of its kernels, sorted once they are compared */
     size_t count, uploads;
 };
 
@@ -126,7 +126,6 @@ static size_t fill_portion(const struct gw_judge *judge, uint32_t after, const s
             names[portion->count++] = op->name;
         portion->uploads += op->kind == GW_OP_H2D;
     }
-    qsort(names, portion->count, sizeof *names, compare_names);
     return portion->count;
 }
 
@@ -204,17 +203,21 @@ static enum meaning weigh(struct reductions *self, struct repetition *step, size
     const struct gw_comm_kernel *const *list = self->list + step->from;
     const size_t times = step->count / period;
     size_t used = 0;
+    const bool same = reduce_the_same(self->judge, list, step->count, period);
     bool has_batches = true, alike = true;
     for (size_t r = 0; r < times; r++) {
         used += fill_portion(self->judge, r ? list[r * period - 1]->op : before, list[(r + 1) * period - 1],
                              &self->portions[r], self->names + used);
         has_batches = has_batches && self->portions[r].uploads;
-        alike = alike && (r < 2 || are_alike(&self->portions[r], &self->portions[1], ALIKE_SHARE));
     }
-    alike = alike && are_alike(&self->portions[0], &self->portions[1], ALIKE_SHARE);
+    if (!has_batches && !same)
+        return NOT_REPEATED; /* however alike they are */
+    for (size_t r = 0; r < times; r++)
+        qsort(self->portions[r].names, self->portions[r].count, sizeof(uint32_t), compare_names);
+    for (size_t r = 0; r < times && alike; r++)
+        alike = r == 1 || are_alike(&self->portions[r], &self->portions[1], ALIKE_SHARE);
     step->times = times;
     step->group = group_of(self->portions, times);
-    const bool same = reduce_the_same(self->judge, list, step->count, period);
     if (step->group < 2 || alike + has_batches + same < 2)
         return NOT_REPEATED; /* group 1: each has all that the others have, so they are steps by themselves */
     step->kept = last_before_update(self->portions, times, step->group);
@@ -301,18 +304,13 @@ static void release(struct reductions *self)
 }
 
 /* Marks what repeats of one kind of collective. Adds to *most how often, at most. Returns 0 or -ENOMEM. */
-static int mark_repeated(const struct gw_judge *judge, bool broadcasts, enum meaning meaning, struct gw_comm_plan *plan,
-                         size_t *most)
+static int mark_repeated(const struct reductions *self, enum meaning meaning, struct gw_comm_plan *plan, size_t *most)
 {
-    struct reductions self = {.judge = judge, .broadcasts = broadcasts};
-    int ret = find_repetitions(&self);
-    if (ret == 0)
-        ret = mark(&self, plan, meaning);
-    for (size_t s = 0; s < self.steps_count && ret == 0; s++) {
-        if (self.steps[s].meaning == meaning && self.steps[s].group > *most)
-            *most = self.steps[s].group;
+    const int ret = mark(self, plan, meaning);
+    for (size_t s = 0; s < self->steps_count && ret == 0; s++) {
+        if (self->steps[s].meaning == meaning && self->steps[s].group > *most)
+            *most = self->steps[s].group;
     }
-    release(&self);
     return ret;
 }
 
@@ -350,20 +348,22 @@ static int mark_broadcasts_of_each_step(const struct gw_judge *judge, struct gw_
 int gw_judge_comm_redundant(struct gw_judge *judge, struct gw_verdict *verdict)
 {
     struct gw_comm_plan plan = {0};
+    struct reductions reductions = {.judge = judge}, broadcasts = {.judge = judge, .broadcasts = true};
     size_t reduced = 1, broadcast = 1;
     bool of_each_step = false;
     int ret = gw_comm_ready(judge, verdict, GW_COMM_NEEDS_SIZES);
     if (ret <= 0)
         return ret;
-    if ((ret = gw_comm_plan_init(&plan, judge)) < 0 ||
-        (ret = mark_repeated(judge, false, MICRO_STEPS, &plan, &reduced)) < 0 ||
-        (ret = mark_repeated(judge, true, MICRO_STEPS, &plan, &broadcast)) < 0)
+    if ((ret = gw_comm_plan_init(&plan, judge)) < 0 || (ret = find_repetitions(&reductions)) < 0 ||
+        (ret = find_repetitions(&broadcasts)) < 0 ||
+        (ret = mark_repeated(&reductions, MICRO_STEPS, &plan, &reduced)) < 0 ||
+        (ret = mark_repeated(&broadcasts, MICRO_STEPS, &plan, &broadcast)) < 0)
         goto end;
     if (!plan.marked_count) {
         plan.doubt = "that they reduce the same gradients is not sure: no batch is uploaded for each, or the kernels "
                      "between differ, or the buffers";
-        if ((ret = mark_repeated(judge, false, PERHAPS_REPEATED, &plan, &reduced)) < 0 ||
-            (ret = mark_repeated(judge, true, PERHAPS_REPEATED, &plan, &broadcast)) < 0)
+        if ((ret = mark_repeated(&reductions, PERHAPS_REPEATED, &plan, &reduced)) < 0 ||
+            (ret = mark_repeated(&broadcasts, PERHAPS_REPEATED, &plan, &broadcast)) < 0)
             goto end;
     }
     if (!plan.marked_count) {
@@ -387,6 +387,8 @@ int gw_judge_comm_redundant(struct gw_judge *judge, struct gw_verdict *verdict)
                                                           : "reductions are made",
                                           reduced > broadcast ? reduced : broadcast);
 end:
+    release(&reductions);
+    release(&broadcasts);
     gw_comm_plan_release(&plan);
     return ret;
 }
