@@ -148,10 +148,11 @@ static void find_input(struct exec *exec, const char *text, const char *end)
 
 /* ---- notes ---- */
 
-static struct exec *running(struct gw_execs *execs, uint32_t pid)
+/* What the process was last said to execute. */
+static struct exec *latest(struct gw_execs *execs, uint32_t pid)
 {
     for (size_t i = execs->count; i-- > 0;) {
-        if (execs->list[i].pid == pid && execs->list[i].end_ns == 0)
+        if (execs->list[i].pid == pid)
             return &execs->list[i];
     }
     return NULL;
@@ -163,6 +164,21 @@ static void end_exec(struct exec *exec, uint64_t end_ns)
     if (exec->pidfd >= 0)
         close(exec->pidfd);
     exec->pidfd = -1;
+}
+
+/* It was not executed after all: what the process executed before goes on. The process may have ended since. */
+static void take_back(struct gw_execs *execs, struct exec *failed)
+{
+    const struct exec undone = *failed;
+    memmove(failed, failed + 1, (size_t)(&execs->list[execs->count] - (failed + 1)) * sizeof(*failed));
+    execs->count--;
+    struct exec *before = latest(execs, undone.pid);
+    if (before != NULL && before->end_ns == undone.begin_ns) {
+        before->end_ns = undone.end_ns;
+        before->pidfd = undone.pidfd;
+    } else if (undone.pidfd >= 0) {
+        close(undone.pidfd);
+    }
 }
 
 static bool make_room(struct gw_execs *execs)
@@ -181,17 +197,14 @@ static bool make_room(struct gw_execs *execs)
 /* text: the program and its arguments, the last byte a NUL. */
 static void take_note(struct gw_execs *execs, const struct gw_exec_note *note, const char *text, const char *end)
 {
-    struct exec *before = running(execs, note->pid);
+    struct exec *before = latest(execs, note->pid);
     if (note->what == GW_EXEC_FAILED) {
-        if (before != NULL) {
-            end_exec(before, before->begin_ns);
-            memmove(before, before + 1, (size_t)(&execs->list[execs->count] - (before + 1)) * sizeof(*before));
-            execs->count--;
-        }
+        if (before != NULL)
+            take_back(execs, before);
         return;
     }
     /* A compiler that executes another in its own place: one goes over into the next. */
-    if (before != NULL)
+    if (before != NULL && before->end_ns == 0)
         end_exec(before, note->begin_ns);
     if (!make_room(execs)) {
         execs->left_out++;

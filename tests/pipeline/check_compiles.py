@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """check_compiles.py BUILD: compilers that a program executes, by posix_spawn, fork and exec, system and popen, against
 what the program itself says of them; loads of modules against the calls of the trace; and the forms that tell them."""
+import collections
 import csv
 import json
 import os
 import pathlib
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -51,15 +53,49 @@ def check_children(work):
         assert child["step"] == (inside[0] if inside else None), (child, inside)
     ptxas = next(kind for kind in compilation["kinds"] if kind["name"] == "ptxas")
     assert sum(ptxas[phase]["count"] for phase in ("cold", "steady", "elsewhere")) == len(executed), ptxas
-    assert ptxas["steady"]["count"] == sum(child["phase"] == "steady" for child in children) > 0
+    steady = [child for child in children if child["phase"] == "steady"]
+    assert ptxas["steady"]["count"] == len(steady) > ptxas["steady"]["new"] == sum(child["new"] for child in steady) > 0, ptxas
     verdict = next(verdict for verdict in report["verdicts"] if verdict["id"] == "recompile")
     assert verdict["verdict"] == "confirmed" and "ptxas" in verdict["why"], verdict
     assert any("while ptxas" in piece["what"] for piece in verdict["evidence"]), verdict
     check_forms(work, run, children)
+    check_unfinished(work, run, children[0])
     # A bundle carries them, without the names of files.
     tool("bundle", "-o", work / "bundle.tar.zst", run)
     bundled = json.loads(tool("report", "--json", work / "bundle.tar.zst"))["compilation"]
     assert [item["hash"] for item in bundled["list"] if item["kind"] == "child"] == hashes, bundled["list"]
+
+
+def check_unfinished(work, run, child):
+    """One that was not seen to end runs to the end of the recording."""
+    described = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    for compiler in described["compilers"]["list"]:
+        compiler["end_ns"] = None if compiler["pid"] == child["pid"] else compiler["end_ns"]
+    shutil.copytree(run, work / "unfinished")
+    (work / "unfinished/run.json").write_text(json.dumps(described), encoding="utf-8")
+    listed = json.loads(tool("report", "--json", work / "unfinished"))["compilation"]["list"]
+    found = next(item for item in listed if item["pid"] == child["pid"])
+    ends = {item["pid"]: item["t_ns"] + item["dur_ns"] for item in listed}
+    assert found["t_ns"] == child["t_ns"] and max(ends, key=ends.get) == child["pid"] and \
+        ends[child["pid"]] <= described["end"]["monotonic_ns"], (listed, described["end"])
+
+
+def check_roads(work):
+    """Every road of libc's, from a process below the program: what failed is not listed, ancestors have threads of their
+    own, and a compiler ends where another takes its place, not where that fails."""
+    program = f"echo $$; {next(BUILD.rglob('gw-executes'))} >/dev/null; true"
+    shell = int(tool("record", "-q", "--simgpu", "-o", work / "roads", "--", "sh", "-c", program))
+    listed = json.loads((work / "roads/run.json").read_text(encoding="utf-8"))["compilers"]["list"]
+    names = collections.Counter(item["name"] for item in listed)
+    assert names == {"ptxas": 11, "gcc-12": 7, "nvcc": 1}, names
+    for item in listed:
+        (parent, thread), upper = item["ancestors"]
+        # Who forked it is not known any more where it ended at once; posix_spawn says it.
+        assert upper == [shell, shell] and parent != shell and thread in (0, parent), item
+    assert any(item["ancestors"][0][1] for item in listed), listed
+    driver = next(item for item in listed if item["name"] == "nvcc")
+    inner = next(item for item in listed if item["name"] == "ptxas" and item["pid"] == driver["pid"])
+    assert driver["begin_ns"] < driver["end_ns"] == inner["begin_ns"] <= inner["end_ns"], (driver, inner)
 
 
 def rows_of_steps(work, run):
@@ -136,6 +172,7 @@ def check_jit(work):
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory(prefix="gw-compiles-") as temporary:
         check_children(pathlib.Path(temporary))
+        check_roads(pathlib.Path(temporary))
         check_unharmed(pathlib.Path(temporary))
         check_loads(pathlib.Path(temporary))
         check_jit(pathlib.Path(temporary))

@@ -1,17 +1,18 @@
 /* Executes a program by every road of libc's, and prints what became of it: the same with and without the preloaded
- * library. The program is a link to /bin/echo, named like a compiler, that says its arguments; env stands for one that
- * says its environment. Paths that do not exist, and none at all, fail as they always do. */
+ * library. The program is a link to /bin/echo, named like a compiler, that says its arguments; printenv stands for one
+ * that says its environment. Paths that do not exist, and none at all, fail as they always do. */
 #include <errno.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
 
-static char folder[] = "/tmp/gw-executes-XXXXXX", echo[64], print[64];
+static char folder[] = "/tmp/gw-executes-XXXXXX", echo[64], print[64], driver[64];
 
 static const char *const names[] = {"execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle"};
 enum { ROADS = 7 };
@@ -75,13 +76,24 @@ static void try_spawn(int searches, const char *path)
            strrchr(path, '/') ? strrchr(path, '/') : path, result, error, status);
 }
 
+/* A script named like a compiler, which tries one that is not there and then executes another in its own place. */
+static int make_driver(void)
+{
+    FILE *script = fopen(driver, "w");
+    if (!script)
+        return -1;
+    fprintf(script, "#!/bin/bash\nshopt -s execfail\nexec /nowhere/cicc 2>/dev/null\nexec %s in place\n", echo);
+    return fclose(script) == 0 ? chmod(driver, 0755) : -1;
+}
+
 int main(void)
 {
     if (!mkdtemp(folder))
         return 1;
     snprintf(echo, sizeof(echo), "%s/ptxas", folder);
     snprintf(print, sizeof(print), "%s/gcc-12", folder);
-    if (symlink("/bin/echo", echo) != 0 || symlink("/usr/bin/printenv", print) != 0)
+    snprintf(driver, sizeof(driver), "%s/nvcc", folder);
+    if (symlink("/bin/echo", echo) != 0 || symlink("/usr/bin/printenv", print) != 0 || make_driver() != 0)
         return 1;
     for (int road = 0; road < ROADS; road++) {
         try_road(road, echo);
@@ -95,6 +107,7 @@ int main(void)
         try_spawn(searches, "/nowhere/nvcc");
         try_spawn(searches, "cicc");
     }
+    try_spawn(0, driver);
     pid_t child = vfork();
     if (child == 0) {
         execl(echo, "ptxas", "from", "vfork", (char *)NULL);
@@ -103,6 +116,7 @@ int main(void)
     waitpid(child, NULL, 0);
     unlink(echo);
     unlink(print);
+    unlink(driver);
     rmdir(folder);
     return 0;
 }

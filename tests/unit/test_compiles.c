@@ -78,8 +78,10 @@ static void test_list(void **state)
     executed(model, "ptxas", 2500, 3500, 0, 9);       /* 2000 … 3000 is a pause: 500 of it */
     executed(model, "ptxas", 5500, 5900, GW_NONE, 9); /* that of the thread with most calls */
     executed(model, "gcc", 5500, 5900, 0, 9);         /* another compiler: new */
+    executed(model, "nvlink", 3500, 4500, 0, 10);     /* within a call up to 4000 */
     assert_int_equal(gw_compiles_list(model, &list, &count), 0);
-    assert_int_equal(count, 8);
+    assert_int_equal(count, 9);
+    assert_int_equal(find_name(model, list, count, "nvlink", 0)->held_ns, 500);
     const struct gw_compile *first = find_name(model, list, count, "cudaLibraryLoadData", 0);
     assert_int_equal(first->kind, GW_COMPILE_LOAD);
     assert_int_equal(first->size_bytes, 500);
@@ -98,6 +100,41 @@ static void test_list(void **state)
     assert_true(find_name(model, list, count, "gcc", 0)->is_new);
     for (size_t i = 0; i < count; i++)
         assert_int_equal(list[i].phase, GW_PHASE_ELSEWHERE); /* there are no steps */
+    free(list);
+    gw_model_destroy(model);
+}
+
+/* Before the first analysed step it is cold; between analysed steps and after the last it is of neither phase. */
+static void test_phases(void **state)
+{
+    static const struct gw_step steps[] = {{.begin_ns = 100, .end_ns = 200, .number = 0, .warmup = 1},
+                                           {.begin_ns = 1000, .end_ns = 1500, .number = 1},
+                                           {.begin_ns = 4000, .end_ns = 6000, .number = 2}};
+    static const struct {
+        uint64_t begin_ns;
+        enum gw_compile_phase phase;
+        uint32_t step;
+    } wanted[] = {{50, GW_PHASE_COLD, GW_NONE},        {150, GW_PHASE_COLD, 0},
+                  {300, GW_PHASE_COLD, GW_NONE},       {1200, GW_PHASE_STEADY, 1},
+                  {2000, GW_PHASE_ELSEWHERE, GW_NONE}, {7000, GW_PHASE_ELSEWHERE, GW_NONE}};
+    struct gw_fixture *fixture = gw_fixture_create();
+    struct gw_compile *list = NULL;
+    size_t count = 0;
+    (void)state;
+    gw_fixture_thread(fixture, 7);
+    struct gw_model *model = gw_fixture_finish(fixture);
+    model->steps = calloc(3, sizeof *model->steps);
+    assert_non_null(model->steps);
+    memcpy(model->steps, steps, sizeof steps);
+    model->steps_count = 3;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        executed(model, "ptxas", wanted[i].begin_ns, wanted[i].begin_ns + 10, 0, 100 + i);
+    assert_int_equal(gw_compilers_list(model, &list, &count), 0);
+    assert_int_equal(count, sizeof wanted / sizeof *wanted);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(list[i].phase, wanted[i].phase);
+        assert_int_equal(list[i].step, wanted[i].step);
+    }
     free(list);
     gw_model_destroy(model);
 }
@@ -164,6 +201,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_list),
+        cmocka_unit_test(test_phases),
         cmocka_unit_test(test_pause_of_a_compiler_is_recompiling),
         cmocka_unit_test(test_short_compiler_explains_no_pause),
         cmocka_unit_test(test_compilers_in_warmup_are_no_recompiling),
