@@ -7,15 +7,18 @@ import csv
 import dataclasses
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 
-from rig import EXAMPLES, HERE, VERSIONS, Failed, environment_of, parse_options, python_of, run, simulated
+from rig import EXAMPLES, HERE, LOST_RACE, VERSIONS, Failed, environment_of, parse_options, python_of, run, simulated
 
 # So slow a GPU limits the step, however busy the machine's processors are.
 SLOW_GPU = "flops_per_s 12e12\n"
 TWO_GPUS = "devices 2\n"
+# Whether the idle one's cost can be replayed, which makes it the longer sentence, is the machine's.
+ONE_OF_TWO = r"1 (of 2 visible devices )?work in the analysed"
 
 
 @dataclasses.dataclass
@@ -30,7 +33,7 @@ class Case:
     confirmed: set = dataclasses.field(default_factory=set)
     absent: set = dataclasses.field(default_factory=set)
     seen: dict = dataclasses.field(default_factory=dict)  # how often a step a suspect is seen; what it costs is the machine's
-    says: dict = dataclasses.field(default_factory=dict)  # what a suspect's reasons must contain
+    says: dict = dataclasses.field(default_factory=dict)  # a regular expression that a suspect's reasons must match
     calls_most: int = None  # that the whole run may make
     kinds: set = dataclasses.field(default_factory=set)  # of operations that must be there
     kernels: set = dataclasses.field(default_factory=set)  # of whose names there must be one that contains each
@@ -95,20 +98,20 @@ CASES = {
     # What is planted is named: new lengths, a Python loop of many small calls, uploads of pageable memory or of the same
     # scalars, reads, an idle device. Each switch clears its own, and what it has nothing to do with stays.
     "bert-pytorch": bert("pytorch", first="dispatch-bound", costs={"dispatch-bound": (25, 100)}, absent={"recompile"},
-                         seen={"pageable-copy": 12, "host-sync": 4}, says={"idle-device": "1 work in the"}),
+                         seen={"pageable-copy": 12, "host-sync": 4}, says={"idle-device": ONE_OF_TWO}),
     "bert-pytorch-pinned": bert("pytorch", "--pinned", first="dispatch-bound", absent={"recompile"},
-                                seen={"pageable-copy": 0, "host-sync": 4}, says={"idle-device": "1 work in the"}),
+                                seen={"pageable-copy": 0, "host-sync": 4}, says={"idle-device": ONE_OF_TWO}),
     "bert-pytorch-quiet": bert("pytorch", "--quiet", first="dispatch-bound", absent={"recompile"},
-                               seen={"pageable-copy": 12, "host-sync": 1}, says={"idle-device": "1 work in the"}),
+                               seen={"pageable-copy": 12, "host-sync": 1}, says={"idle-device": ONE_OF_TWO}),
     "bert-pytorch-compile": bert("pytorch", "--pad", "--pinned", "--quiet", "--compile", absent={"recompile"},
                                  seen={"pageable-copy": 0, "host-sync": 1}, calls_most=700000),
     "bert-jax": bert("jax", first="recompile", costs={"recompile": (50, 100)}, confirmed={"dispatch-bound"},
-                     seen={"repeated-upload": 24, "tiny-copies": 32}, says={"idle-device": "1 of 2 visible devices work"}),
+                     seen={"repeated-upload": 24, "tiny-copies": 32}, says={"idle-device": ONE_OF_TWO}),
     "bert-jax-pad": bert("jax", "--pad", first="dispatch-bound", costs={"dispatch-bound": (20, 100), "host-blocked": (5, 100)},
                          absent={"recompile"}, seen={"repeated-upload": 24, "tiny-copies": 32},
-                         says={"idle-device": "1 work in the"}),
+                         says={"idle-device": ONE_OF_TWO}),
     "bert-jax-scan": bert("jax", "--scan", first="host-blocked", costs={"dispatch-bound": (0, 4)}, absent={"recompile"},
-                          seen={"repeated-upload": 0, "tiny-copies": 0}, says={"idle-device": "1 work in the"},
+                          seen={"repeated-upload": 0, "tiny-copies": 0}, says={"idle-device": ONE_OF_TWO},
                           calls_most=15000),
     "bert-jax-devices": bert("jax", "--scan", "--prefetch", "--devices", costs={"dispatch-bound": (0, 15)},
                              absent={"recompile", "idle-device"}, seen={"repeated-upload": 0, "tiny-copies": 0},
@@ -156,7 +159,7 @@ def check(case, report, operations, folder):
     problems += [f"{name} is seen {often[name]:.2f} times a step, not {count}" for name, count in case.seen.items()
                  if abs(often[name] - count) > max(0.1, 0.05 * count)]
     why = {verdict["id"]: verdict["why"] for verdict in report["verdicts"]}
-    problems += [f"{name} says: {why[name]}" for name, text in case.says.items() if text not in why[name]]
+    problems += [f"{name} says: {why[name]}" for name, text in case.says.items() if not re.search(text, why[name])]
     if case.calls_most and report["coverage"]["calls"] > case.calls_most:
         problems.append("too many calls")
     problems += [f"no operation of kind {kind}" for kind in case.kinds - kinds]
@@ -220,14 +223,19 @@ def differs(gpuwitness, before, after, part, wanted):
 
 
 def run_or_retry(name, case, options, runs):
-    for attempt in range(case.tries):
-        folder = runs / (name if not attempt else f"{name}-again")
+    attempt, races = 0, 0
+    while attempt < case.tries:
+        folder = runs / (name + "-again" * (attempt + races))
         folder.mkdir(parents=True)
         try:
             if run_case(name, case, options, folder):
                 return folder
         except (Failed, subprocess.TimeoutExpired) as error:
             print(f"{name:23} {error}", flush=True)
+            if LOST_RACE in str(error) and races < 2:
+                races += 1
+                continue
+        attempt += 1
     return None
 
 

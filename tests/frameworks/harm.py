@@ -11,11 +11,12 @@ import gzip
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
-from rig import HERE, PATIENCE_S, environment_of, parse_options, python_of, simulated
+from rig import HERE, LOST_RACE, PATIENCE_S, environment_of, parse_options, python_of, simulated
 
 STEPS, SETTLED, TURNS = 105, 5, 3
 
@@ -49,7 +50,7 @@ def files_of(folder):
             if path.is_file() and path.name != "times"}
 
 
-def run_once(case, options, folder, recorded):
+def run_once(case, options, folder, recorded, races=2):
     """(what can be compared, the folder of its files)."""
     results, config = folder / "results", folder / "simgpu.conf"
     results.mkdir(parents=True)
@@ -64,6 +65,10 @@ def run_once(case, options, folder, recorded):
     else:
         environment = simulated(options.build, config, environment)
     done = subprocess.run(program, cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE_S)
+    if LOST_RACE in done.stderr and races:
+        print(f"{folder.name}: PyTorch aborted at its end as it may; once more", flush=True)
+        shutil.rmtree(folder)
+        return run_once(case, options, folder, recorded, races - 1)
     return (done.returncode, done.stdout, timeless(done.stderr), files_of(results)), folder
 
 

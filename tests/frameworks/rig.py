@@ -14,6 +14,9 @@ LIBRARIES = {"tensorflow": "nvidia/cusolver/lib"}
 VERSIONS = {"pytorch": "import torch; print('PyTorch', torch.__version__)",
             "jax": "import jax; print('JAX', jax.__version__)",
             "tensorflow": "import tensorflow; print('TensorFlow', tensorflow.__version__)"}
+# How PyTorch aborts, recorded or not, when Python (3.11 here) ends while its autograd thread still drops what the last backward() kept:
+# that thread asks for Python's lock, is ended in a destructor, and C++ allows no such end.
+LOST_RACE = "terminate called without an active exception"
 
 
 class Failed(Exception):
