@@ -119,8 +119,8 @@ def check_chrome(check, path, tables):
                [(number, (tid, ts)) for number, tid, ts in halves["s"]], "chrome: begins of arrows")
     check.same([h[0] for h in halves["s"]], [h[0] for h in halves["f"]], "chrome: arrows without an end")
     steps = [e for e in events["user_annotation"] if e["name"].startswith("ProfilerStep#")]
-    check.same([(e["name"], e["ts"]) for e in steps],
-               [(f"ProfilerStep#{s['step']}", microseconds(s["begin_ns"])) for s in tables["steps"]], "chrome: steps")
+    check.same([(e["name"], e["ts"], e["args"]["warm-up"]) for e in steps],
+               [(f"ProfilerStep#{s['step']}", microseconds(s["begin_ns"]), s["warmup"] == "1") for s in tables["steps"]], "chrome: steps")
     check.expect(trace["deviceProperties"][0]["totalGlobalMem"] > 0, "chrome: devices")
 
 
@@ -152,6 +152,12 @@ def check_sqlite(check, path, tables):
                    "sqlite: steps")
         check.same(query("SELECT class, start, end FROM GPUWITNESS_GAPS"),
                    [(g["class"], int(g["begin_ns"]), int(g["end_ns"])) for g in tables["gaps"]], "sqlite: idle time")
+        begins = {(c["process"], c["call_id"]): int(c["begin_ns"]) for c in tables["calls"] if c["depth"] == "1"}
+        check.same(query("SELECT g.class, g.start, r.start FROM GPUWITNESS_GAPS g JOIN CUPTI_ACTIVITY_KIND_RUNTIME r"
+                         " ON r.correlationId = g.correlationId AND r.globalTid / 0x1000000 = g.globalPid / 0x1000000"
+                         " GROUP BY g.rowid HAVING r.start = min(r.start)"),
+                   [(g["class"], int(g["begin_ns"]), begins[g["process"], g["call_id"]]) for g in tables["gaps"] if g["call_id"]],
+                   "sqlite: calls of idle time")
         check.expect(query("SELECT name FROM TARGET_INFO_GPU WHERE totalMemory > 0"), "sqlite: devices")
         graphs = sum(o["kind"] == "graph" for o in shown(tables["ops"]))
         check.expect(query("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE") == [(graphs,)], "sqlite: graphs")
@@ -242,6 +248,34 @@ def check_round_trip(check, run, path, what):
     check.expect(abs(savings[0] - savings[1]) <= 0.1 * savings[0], f"{what}: pageable-copy saves {savings[1]} instead of {savings[0]} ms")
 
 
+def check_results(check, programs):
+    """Failed calls look so in every format."""
+    run, csv_folder = check.folder / "errors", check.folder / "errors.csv"
+    check.run("record", "-q", "--simgpu", "-o", run, "--", programs / "errors")
+    for kind in ("csv", "chrome", "sqlite", "jsonl"):
+        check.run("export", "--format", kind, "-o", check.folder / f"errors.{kind}", run)
+    wanted = [(c["name"], int(c["result"])) for c in table(csv_folder / "calls.csv")]
+    check.expect(any(result for _, result in wanted), "no call fails")
+    events = json.loads((check.folder / "errors.chrome").read_text())["traceEvents"]
+    check.same([(e["name"], e["args"].get("result", 0)) for e in events if e.get("cat", "").startswith("cuda_")], wanted, "chrome: results")
+    lines = map(json.loads, (check.folder / "errors.jsonl").read_text().splitlines())
+    check.same([(line["name"], line["result"]) for line in lines if line["type"] == "call"], wanted, "jsonl: results")
+    with sqlite3.connect(check.folder / "errors.sqlite") as database:
+        check.same(database.execute("SELECT value, returnValue FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds ON id = nameId").fetchall(),
+                   wanted, "sqlite: results")
+
+
+def check_processes(check, program):
+    """Each of two processes that use the GPU of the same number has its lanes for itself."""
+    run, path = check.folder / "two", check.folder / "two.chrome"
+    check.run("record", "-q", "--simgpu", "-o", run, "--", "sh", "-c", '"$0" & "$0"; wait', program)
+    check.run("export", "--format", "chrome", "-o", path, run)
+    check.run("export", "-o", check.folder / "two.csv", run)
+    wanted = collections.Counter(op["process"] for op in shown(table(check.folder / "two.csv/ops.csv")) if op["kind"] == "kernel")
+    found = collections.Counter(e["pid"] for e in json.loads(path.read_text())["traceEvents"] if e.get("cat") == "kernel")
+    check.expect(len(wanted) == 2 and sorted(found.values()) == sorted(wanted.values()), f"chrome: kernels by GPU {found}, of processes {wanted}")
+
+
 def check_failures(check, run):
     for kind in FORMATS:
         for target, reason in (("/dev/full", "No space left on device"),
@@ -313,6 +347,8 @@ def main():
                     check_round_trip(check, run, check.folder / f"{program}.{kind}", f"{program}, {kind} read back")
             print(f"{program}: {len(tables['calls'])} calls, {len(tables['ops'])} operations, "
                   f"{len(tables['steps'])} steps, {len(tables['gaps'])} gaps compared in {len(FORMATS)} formats")
+        check_results(check, examples.parent / "programs")
+        check_processes(check, examples / "train_loop")
         check_failures(check, run)
     return 1 if check.faults else 0
 
