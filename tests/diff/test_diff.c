@@ -44,30 +44,47 @@ static void roles_are_told_by_names(void **state)
 
 #define STEPS 4u
 
-/* One process, one device, steps of these lengths in ms, of which compute takes half and idle_host half. */
+/* One process, one device, steps of these lengths in ms, of which compute takes half and idle_host half; a second
+ * device is there and never used. host-sync would save 3 ms a step. */
 static struct gw_diff_side *side_of(const double *lengths_ms, size_t count, size_t warmup, double per)
 {
     struct gw_process process = {.pid = 1};
-    struct gw_device device = {.number = 0};
+    struct gw_device devices[2] = {{.number = 0}, {.number = 1}};
     struct gw_step steps[STEPS] = {{0}};
     struct gw_interval times[STEPS] = {{0}};
-    struct gw_step_budget cells[STEPS] = {{0}};
-    struct gw_model model = {.processes = &process, .processes_count = 1, .devices = &device, .devices_count = 1};
-    struct gw_budget budget = {.cells = cells, .cells_count = count, .times = times};
-    struct gw_verdicts verdicts = {0};
+    struct gw_step_budget cells[2 * STEPS] = {{0}};
+    struct gw_model model = {.processes = &process, .processes_count = 1, .devices = devices, .devices_count = 2};
+    struct gw_budget budget = {.cells = cells, .cells_count = 2 * count, .times = times};
+    struct gw_verdict verdict = {.id = "host-sync", .state = GW_CONFIRMED, .saving_ms = 3};
+    struct gw_verdicts verdicts = {.list = &verdict, .list_count = 1};
     struct gw_diff_side *side = NULL;
     for (size_t i = 0; i < count; i++) {
         steps[i].end_ns = (uint64_t)(lengths_ms[i] * 1e6);
         steps[i].warmup = i < warmup;
         times[i].end_ns = steps[i].end_ns;
-        cells[i].step = (uint32_t)i;
-        cells[i].ns[GW_CLASS_COMPUTE] = cells[i].ns[GW_CLASS_IDLE_HOST] = steps[i].end_ns / 2;
+        struct gw_step_budget *used = &cells[2 * i], *unused = &cells[2 * i + 1];
+        used->step = unused->step = (uint32_t)i;
+        used->ns[GW_CLASS_COMPUTE] = used->ns[GW_CLASS_IDLE_HOST] = steps[i].end_ns / 2;
+        unused->device = 1;
+        unused->unused = true;
+        unused->ns[GW_CLASS_IDLE_HOST] = steps[i].end_ns;
     }
     model.steps = steps;
     model.steps_count = count;
     int status = gw_diff_side_create(&model, &budget, &verdicts, per, &side);
     assert_true(status == 0 || status == -ENODATA);
     return side;
+}
+
+static double saving_of(const struct gw_diff_side *side, const char *id)
+{
+    const char *const *ids;
+    const size_t count = gw_verdict_ids(&ids);
+    size_t at = 0;
+    while (at < count && strcmp(ids[at], id) != 0)
+        at++;
+    assert_in_range(at, 0, count - 1);
+    return side->savings_ms[at];
 }
 
 static void errors_are_those_of_means(void **state)
@@ -81,8 +98,12 @@ static void errors_are_those_of_means(void **state)
     assert_true(fabs(side->step.error_ms - 2 / sqrt(3)) < 1e-12); /* deviation 2, three steps */
     assert_true(fabs(side->classes[GW_CLASS_COMPUTE].ms - 2) < 1e-12);
     assert_true(fabs(side->classes[GW_CLASS_COMPUTE].error_ms - 1 / sqrt(3)) < 1e-12);
+    assert_true(fabs(side->classes[GW_CLASS_IDLE_HOST].ms - 2) < 1e-12);
+    assert_int_equal(side->used_devices, 1);
     assert_true(fabs(halves->step.ms - 2) < 1e-12);
     assert_true(fabs(halves->step.error_ms - 1 / sqrt(3)) < 1e-12);
+    assert_true(fabs(saving_of(side, "host-sync") - 3) < 1e-12);
+    assert_true(fabs(saving_of(halves, "host-sync") - 1.5) < 1e-12);
     gw_diff_side_destroy(side);
     gw_diff_side_destroy(halves);
 }
