@@ -8,11 +8,13 @@
 
 #include "analyzer/model/sorted.h"
 #include "analyzer/verdicts/arrivals.h"
-#include "analyzer/verdicts/comm.h"
+#include "analyzer/verdicts/device_work.h"
 #include "analyzer/verdicts/intervals.h"
 
 /* Late in this share of the time lost, a rank is the late one; else they take turns. */
 #define LATE_SHARE 0.6
+/* GPUs of one kind differ by less than this in what they take for the same work: beyond, it is other work. */
+#define OTHER_WORK 1.4
 /* An exchange tells of lateness from so many ranks on. */
 #define LEAST_MEMBERS 2u
 
@@ -349,7 +351,9 @@ static enum gw_class what_more(const struct gw_judge *judge, const struct part *
     return (enum gw_class)most;
 }
 
-static char *who_is_late(const struct gw_judge *judge, const struct lateness *late, struct gw_verdict *verdict)
+/* *ret_fixed: it is always the same rank. */
+static char *who_is_late(const struct gw_judge *judge, const struct lateness *late, struct gw_verdict *verdict,
+                         bool *ret_fixed)
 {
     const struct gw_model *model = judge->model;
     uint32_t worst = 0;
@@ -362,7 +366,8 @@ static char *who_is_late(const struct gw_judge *judge, const struct lateness *la
     verdict->device = worst;
     verdict->process = model->devices[worst].process;
     int length;
-    if (share >= LATE_SHARE) {
+    *ret_fixed = share >= LATE_SHARE;
+    if (*ret_fixed) {
         uint32_t first = judge->comm->device_kernels[worst];
         const struct gw_collective *collective = &model->collectives[judge->comm->kernels[first].collective];
         length = asprintf(&text, "rank %u is late, for %.0f %% of the time",
@@ -373,6 +378,29 @@ static char *who_is_late(const struct gw_judge *judge, const struct lateness *la
     return length < 0 ? NULL : text;
 }
 
+/* Where the late rank has more work than the others, it has to be done all the same: the saving is that of `imbalance`,
+ * the same replay. Returns 1 when the verdict is made so, 0 when this is another case, or -ENOMEM. */
+static int judge_other_work(struct gw_judge *judge, struct gw_verdict *verdict, struct gw_comm_plan *plan,
+                            const char *who)
+{
+    struct gw_device_work work = {0};
+    int ret = gw_device_work_create(judge, false, &work);
+    if (ret < 0 || work.busiest != verdict->device || work.most_ns < OTHER_WORK * work.median_ns)
+        goto end;
+    plan->marked_count = 0;
+    if ((ret = gw_device_work_balance(plan, judge, &work)) < 0)
+        goto end;
+    ret = gw_comm_plan_conclude(plan, judge, verdict,
+                                "%s, since its GPU has %.3f ms of work a step and the median one %.3f ms: it is the "
+                                "work that is unequal (imbalance), and with that of each as long as the mean the run "
+                                "was replayed",
+                                who, work.most_ns / 1e6, work.median_ns / 1e6);
+    ret = ret < 0 ? ret : 1;
+end:
+    gw_device_work_release(&work);
+    return ret;
+}
+
 int gw_judge_straggler(struct gw_judge *judge, struct gw_verdict *verdict)
 {
     struct gw_comm_plan plan = {0};
@@ -380,6 +408,7 @@ int gw_judge_straggler(struct gw_judge *judge, struct gw_verdict *verdict)
     struct part *parts = NULL;
     double more_ns = 0;
     char *who = NULL;
+    bool is_fixed = false;
     size_t count = 0, balanced = 0;
     int ret = gw_comm_ready(judge, verdict, GW_COMM_NEEDS_SIZES | GW_COMM_NEEDS_RANKS);
     if (ret <= 0)
@@ -411,15 +440,21 @@ int gw_judge_straggler(struct gw_judge *judge, struct gw_verdict *verdict)
     }
     ret = -ENOMEM;
     parts = find_parts(judge, &count);
-    who = who_is_late(judge, &late, verdict);
-    if (!parts || !who || (ret = balance(&plan, judge, parts, count, &balanced)) < 0)
+    who = who_is_late(judge, &late, verdict, &is_fixed);
+    if (!parts || !who)
+        goto end;
+    enum gw_class more = what_more(judge, parts, count, &more_ns);
+    if (is_fixed && more == GW_CLASS_COMPUTE && (ret = judge_other_work(judge, verdict, &plan, who)) != 0) {
+        ret = ret < 0 ? ret : 0;
+        goto end;
+    }
+    if ((ret = balance(&plan, judge, parts, count, &balanced)) < 0)
         goto end;
     if (balanced < count / 2) {
         ret = gw_verdict_unknown(
             verdict, "%s; ranks enqueue different operations, so what balanced ones would save is not known", who);
         goto end;
     }
-    enum gw_class more = what_more(judge, parts, count, &more_ns);
     ret = gw_comm_plan_conclude(
         &plan, judge, verdict,
         "%s; the last rank arrives %.3f ms a step after the median one, and does more of this than "

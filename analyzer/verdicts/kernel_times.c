@@ -1,7 +1,6 @@
 #include "analyzer/verdicts/kernel_times.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,14 +169,17 @@ int gw_kernel_times_compare(const struct gw_judge *judge, const struct gw_beside
         if (!group->alone)
             continue;
         const uint64_t usual_ns = alone[group->alone / 2].key, long_ns = alone[group->alone * 9 / 10].key,
-                       short_ns = slowed[group->beside / 4].key; /* of those alone, and of the others */
+                       middle_ns = slowed[group->beside / 2].key; /* of those alone, and of the others */
         const double usual = (double)usual_ns;
         times.compared += (double)group->beside;
-        /* One name and shape can stand for several amounts of work: then the times alone differ as well. */
-        if ((double)long_ns > SLOWED * usual || (double)short_ns < SLOWED * usual)
+        /* One name and shape can stand for several amounts of work: then the times alone differ as well. Some of those
+         * beside are not slowed: communication that waits for a rank takes nothing from them. */
+        if ((double)long_ns > SLOWED * usual || (double)middle_ns < SLOWED * usual)
             continue;
         for (size_t i = 0; i < group->beside && ret == 0; i++) {
-            times.slower_ns += fmax((double)slowed[i].key - usual, 0);
+            if ((double)slowed[i].key < SLOWED * usual)
+                continue;
+            times.slower_ns += (double)slowed[i].key - usual;
             plan->op_ns[slowed[i].value] = usual_ns;
             ret = gw_comm_plan_mark(plan, slowed[i].value);
         }

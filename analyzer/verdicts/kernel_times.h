@@ -19,8 +19,8 @@ struct gw_kernel_times {
 };
 
 /* Compares the kernels of the analysed steps: those of one name and shape of which some ran beside intervals of
- * beside[their device], and others without. Where the times alone agree, and those beside are longer, the latter are
- * marked in the plan and take as long as alone. Returns 0 or -ENOMEM. */
+ * beside[their device], and others without. Where the times alone agree, and most of those beside are longer, the
+ * longer ones are marked in the plan and take as long as alone. Returns 0 or -ENOMEM. */
 int gw_kernel_times_compare(const struct gw_judge *judge, const struct gw_beside *beside, struct gw_comm_plan *plan,
                             struct gw_kernel_times *ret_times);
 
