@@ -37,9 +37,15 @@ static void rest_until(uint64_t end_ns)
         ;
 }
 
+uint64_t slowed(uint64_t duration_ns)
+{
+    const char *factor = getenv("SCENARIO_SLOW");
+    return factor ? (uint64_t)((double)duration_ns * atof(factor)) : duration_ns;
+}
+
 void rest(uint64_t duration_ns)
 {
-    rest_until(now_ns(CLOCK_MONOTONIC) + duration_ns);
+    rest_until(now_ns(CLOCK_MONOTONIC) + slowed(duration_ns));
 }
 
 static void launch_function(const void *function, cudaStream_t stream, uint64_t duration_ns)

@@ -69,7 +69,11 @@ void check(cudaError_t error, const char *call, const char *file, int line);
 /* Host work outside CUDA: so much time on the CPU, so that other programs lengthen it as they do real work. */
 void think(uint64_t duration_ns);
 
-/* Sleeps so long, as one that waits for a disk or a lock. */
+/* A duration as many times as long as tests/scenarios/run --slow makes devices and links: for what one rank does on the
+ * CPU while the others wait for it. What all do at the same time has to share the CPUs, and takes so long by that. */
+uint64_t slowed(uint64_t duration_ns);
+
+/* Sleeps so long, slowed, as one that waits for a disk or a lock. */
 void rest(uint64_t duration_ns);
 
 /* Kernels that take duration_ns. launch_trial: one of TRIAL_KERNELS that differ by name. */

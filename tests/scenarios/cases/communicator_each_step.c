@@ -2,6 +2,7 @@
  * source: jax#606
  * fault: a communicator is made for the reduction of each step
  * verdict: comm-init
+ * also: straggler
  * config: devices 2
  * config: api_cost_ns ncclCommSplit 3000000
  */

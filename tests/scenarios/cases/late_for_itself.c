@@ -6,19 +6,16 @@
  * config: devices 2
  * config: nccl_gbps 4
  */
-#include <time.h>
-
 #include "tests/scenarios/ranks.h"
 
 static void train(struct rank *rank)
 {
-    const struct timespec pause = {.tv_nsec = 3 * MS}; /* another process has the disk, say */
     for (int step = 0; step < 40; step++) {
         rank_step(rank);
         launch_many(KERNEL_FORWARD, rank->trainer.stream, 4, 400 * US);
         if (rank->faulty && rank->number == 1) {
             CHECK(cudaStreamSynchronize(rank->trainer.stream));
-            nanosleep(&pause, NULL);
+            rest(3 * MS); /* another process has the disk, say */
         }
         launch_many(KERNEL_BACKWARD, rank->trainer.stream, 4, 500 * US);
         all_reduce_beside(rank, 0, 256 * KIB);

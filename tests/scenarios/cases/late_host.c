@@ -15,7 +15,7 @@ static void train(struct rank *rank)
         rank->scenario->steps++;
         CHECK(cudaStreamSynchronize(rank->trainer.stream));
         if (rank->faulty && rank->number == 1)
-            think(1500 * US);
+            think(slowed(1500 * US));
         upload_batch(&rank->trainer);
         launch_many(KERNEL_FORWARD, rank->trainer.stream, 4, 300 * US);
         launch_many(KERNEL_BACKWARD, rank->trainer.stream, 4, 500 * US);

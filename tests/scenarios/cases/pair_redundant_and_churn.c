@@ -2,7 +2,7 @@
  * source: pairs of faults
  * fault: gradients are reduced after each of four micro-steps, and memory is allocated and released in each
  * pair: comm-redundant, alloc-churn
- * also: comm-exposed, dispatch-bound
+ * also: comm-exposed, host-blocked, straggler
  * config: devices 2
  * config: nccl_gbps 0.5
  */
@@ -15,13 +15,13 @@ static void micro_step(struct rank *rank, bool reduces)
     upload_batch(&rank->trainer);
     if (rank->scenario->second)
         CHECK(cudaMalloc(&workspace, MIB));
-    launch_many(KERNEL_FORWARD, compute, 4, 100 * US);
+    launch_many(KERNEL_FORWARD, compute, 4, 300 * US);
     if (rank->scenario->second)
         CHECK(cudaFree(workspace));
-    think(100 * US);
-    launch_many(KERNEL_BACKWARD, compute, 4, 150 * US);
+    rest(300 * US);
+    launch_many(KERNEL_BACKWARD, compute, 4, 450 * US);
     if (reduces) {
-        all_reduce_beside(rank, 0, 128 * KIB);
+        all_reduce_beside(rank, 0, 384 * KIB);
         join_communication(rank);
     }
 }
@@ -32,11 +32,11 @@ static void train(struct rank *rank)
         rank->scenario->steps++;
         for (int micro = 0; micro < 4; micro++)
             micro_step(rank, rank->faulty || micro == 3);
-        launch(KERNEL_OPTIMIZER, rank->trainer.stream, 200 * US);
+        launch(KERNEL_OPTIMIZER, rank->trainer.stream, 600 * US);
     }
 }
 
 void run_scenario(struct scenario *scenario)
 {
-    run_ranks(scenario, RANKS_IN_PROCESSES, 2, 128 * KIB, train);
+    run_ranks(scenario, RANKS_IN_PROCESSES, 2, 384 * KIB, train);
 }

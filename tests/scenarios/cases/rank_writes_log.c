@@ -6,8 +6,6 @@
  * config: devices 4
  * config: nccl_gbps 4
  */
-#include <unistd.h>
-
 #include "tests/scenarios/ranks.h"
 
 static void train(struct rank *rank)
@@ -17,7 +15,7 @@ static void train(struct rank *rank)
         launch_many(KERNEL_FORWARD, rank->trainer.stream, 4, 500 * US);
         if (rank->faulty && rank->number == 0) {
             CHECK(cudaStreamSynchronize(rank->trainer.stream));
-            usleep(1500);
+            rest(1500 * US);
         }
         launch_many(KERNEL_BACKWARD, rank->trainer.stream, 4, 500 * US);
         all_reduce(rank, 64 * KIB, rank->trainer.stream);

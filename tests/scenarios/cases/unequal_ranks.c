@@ -1,7 +1,8 @@
 /*
  * source: a batch split three to one, by ranks that reduce
  * fault: one of four ranks has twice the work of the others; repaired, each has the mean
- * verdict: imbalance, straggler
+ * verdict: imbalance
+ * also: straggler
  * config: devices 4
  */
 #include "tests/scenarios/ranks.h"

@@ -230,8 +230,11 @@ EXPORT int simgpu_call_begin(struct simgpu_call *call, const char *name, const v
         call->begin_ns = clock_now_ns();
     if (__atomic_load_n(&observer, __ATOMIC_RELAXED))
         show_call(call, false, 0);
-    if (entry->cost_ns)
+    // What takes long in a call of NCCL is waiting for what other ranks send.
+    if (entry->cost_ns && is_cuda)
         clock_spin_until(call->begin_ns + entry->cost_ns);
+    else if (entry->cost_ns)
+        clock_wait_until(call->begin_ns + entry->cost_ns);
     return entry->has_faults ? injected_error(name) : 0;
 }
 
