@@ -7,7 +7,6 @@
 #include "analyzer/export/report_copies.h"
 #include "analyzer/export/report_facts.h"
 #include "analyzer/export/report_seen.h"
-#include "analyzer/model/causality.h"
 #include "analyzer/model/perturbation.h"
 
 /* jansson's _new setters take the value even when they fail, and NULL makes them fail: one flag is enough. */
@@ -105,9 +104,8 @@ static json_t *run_json(struct json *json, const struct gw_model *model)
 
 static json_t *causality_json(struct json *json, const struct gw_model *model)
 {
-    struct gw_causality causality;
+    const struct gw_causality causality = model->causality;
     json_t *object = json_object();
-    gw_model_check_causality(model, &causality);
     put(json, object, "checked", json_integer((json_int_t)causality.checked));
     put(json, object, "before_launch", json_integer((json_int_t)causality.before_launch));
     put(json, object, "overlapping", json_integer((json_int_t)causality.overlapping));

@@ -3,7 +3,6 @@
 
 #include "analyzer/export/report_seen.h"
 #include "analyzer/export/report_sheet.h"
-#include "analyzer/model/causality.h"
 #include "analyzer/model/perturbation.h"
 #include "shim/api/functions.h"
 
@@ -133,8 +132,7 @@ static void print_unfinished(const struct gw_report_sheet *sheet)
 
 static void print_causality(const struct gw_report_sheet *sheet)
 {
-    struct gw_causality causality;
-    gw_model_check_causality(sheet->report->model, &causality);
+    const struct gw_causality causality = sheet->report->model->causality;
     uint64_t wrong = causality.before_launch + causality.overlapping + causality.after_wait;
     if (wrong)
         gw_page_item(&sheet->page, "clocks", FACT,

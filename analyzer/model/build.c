@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyzer/model/builder.h"
+#include "analyzer/model/causality.h"
 #include "analyzer/model/clocks.h"
 #include "analyzer/model/import/import.h"
 #include "analyzer/model/perturbation.h"
@@ -228,6 +229,7 @@ int gw_model_build_from_records(const char *path, const struct gw_model_input *i
     struct gw_model *model = NULL;
     int status = build(path, inputs, input_count, false, options, &model, error);
     if (!status) {
+        gw_model_check_causality(model, &model->causality);
         status = find_steps(model, options, error);
     }
     if (status) {
@@ -244,6 +246,7 @@ static int build_imported(const char *path, const struct gw_model_options *optio
     struct gw_model *model = NULL;
     int status = gw_model_import(path, &model, error);
     if (!status) {
+        gw_model_check_causality(model, &model->causality);
         status = find_steps(model, options, error);
     }
     if (status) {
@@ -302,7 +305,9 @@ static int build_aligned(const char *path, struct gw_recordings *recordings, con
                              : status;
 }
 
-/* The last two things that are done with a run, side by side. */
+/* The last things that are done with a run, side by side; the first one also where it could not be built. */
+enum ending_part { END_RECORDINGS = 0, END_STEPS, END_CAUSALITY, END_COUNT };
+
 struct ending {
     struct gw_recordings *recordings;
     struct gw_model *model;
@@ -313,10 +318,18 @@ struct ending {
 static int end_build(void *user, size_t index)
 {
     struct ending *ending = user;
-    if (index == 1) {
+    switch ((enum ending_part)index) {
+    case END_STEPS:
         return find_steps(ending->model, ending->options, ending->error);
+    case END_CAUSALITY:
+        gw_model_check_causality(ending->model, &ending->model->causality);
+        break;
+    case END_RECORDINGS:
+        gw_recordings_release(ending->recordings);
+        break;
+    case END_COUNT:
+        break;
     }
-    gw_recordings_release(ending->recordings);
     return 0;
 }
 
@@ -333,7 +346,7 @@ int gw_model_build_from_recordings(const char *path, struct gw_recordings *recor
         status = gw_add_problem(&model->run.problems, *problem);
     }
     struct ending ending = {.recordings = recordings, .model = model, .options = options, .error = error};
-    int end_status = gw_parallel_for(status ? 1 : 2, end_build, &ending);
+    int end_status = gw_parallel_for(status ? 1 : END_COUNT, end_build, &ending);
     status = status ? status : end_status;
     if (status) {
         gw_model_destroy(model);

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "analyzer/model/builder.h"
-#include "analyzer/model/calls_ahead.h"
 #include "analyzer/model/details.h"
 #include "shim/api/functions.h"
 
@@ -25,7 +24,7 @@ struct gathering {
     struct gw_map begins;          /* call id, site without flags → 0: entered, 1: ended, too */
     struct outer_call *last_outer; /* of each thread: its latest call of depth 1 */
     struct cached_thread cached[CACHED_THREADS];
-    struct gw_calls_ahead *ahead;
+    struct gw_call_merge merge;
     struct gw_details details;
 };
 
@@ -174,54 +173,54 @@ static int gather(struct gathering *self)
 {
     struct gw_builder *builder = self->builder;
     struct gw_model *model = builder->model;
-    const struct gw_record *record;
+    struct gw_record record;
     uint32_t reference;
-    while ((record = gw_calls_ahead_next(self->ahead, &reference))) {
+    while (gw_call_merge_next(&self->merge, &reference, &record)) {
         const size_t k = model->calls_count;
         const struct gw_source *source = gw_builder_source(builder, reference);
         size_t input = source->input;
         bool unfinished = source->unfinished;
-        uint32_t thread = thread_of(self, input, record);
+        uint32_t thread = thread_of(self, input, &record);
         if (thread == GW_NONE) {
             return -ENOMEM;
         }
-        if (builder->merges_parts && !unfinished && is_driver_part(self, input, thread, record)) {
-            int status = merge_driver_part(self, thread, record);
+        if (builder->merges_parts && !unfinished && is_driver_part(self, input, thread, &record)) {
+            int status = merge_driver_part(self, thread, &record);
             if (status) {
                 return status;
             }
             gw_builder_done(builder, reference);
             continue;
         }
-        uint8_t site_flags = GW_SITE_FLAGS(record->site), detail_kind = GW_DETAIL_NONE;
+        uint8_t site_flags = GW_SITE_FLAGS(record.site), detail_kind = GW_DETAIL_NONE;
         uint32_t process = model->threads[thread].process;
         struct gw_call *call = &model->calls[k];
         *call = (struct gw_call){
-            .begin_ns = record->begin_ns,
-            .end_ns = unfinished ? GW_TIME_UNKNOWN : gw_end_after(record->begin_ns, record->time_ns),
+            .begin_ns = record.begin_ns,
+            .end_ns = unfinished ? GW_TIME_UNKNOWN : gw_end_after(record.begin_ns, record.time_ns),
             .thread = thread,
-            .result = record->result,
-            .function = gw_builder_function(builder, input, GW_SITE_FUNCTION(record->site)),
-            .depth = GW_SITE_DEPTH(record->site) < DEPTH_MOST ? GW_SITE_DEPTH(record->site) : DEPTH_MOST,
+            .result = record.result,
+            .function = gw_builder_function(builder, input, GW_SITE_FUNCTION(record.site)),
+            .depth = GW_SITE_DEPTH(record.site) < DEPTH_MOST ? GW_SITE_DEPTH(record.site) : DEPTH_MOST,
             .flags = (unfinished ? GW_CALL_NO_END : 0) | (site_flags & GW_SITE_CAPTURED ? GW_CALL_CAPTURED : 0),
         };
-        call->detail = unfinished ? GW_NONE : gw_details_add(&self->details, builder, process, record, &detail_kind);
+        call->detail = unfinished ? GW_NONE : gw_details_add(&self->details, builder, process, &record, &detail_kind);
         call->detail_kind = detail_kind & 0xfu;
         if (!unfinished && (site_flags & GW_SITE_HAS_BEGIN) &&
-            !gw_map_find(&self->begins, record->call, place_key(input, record))) {
+            !gw_map_find(&self->begins, record.call, place_key(input, &record))) {
             call->flags |= GW_CALL_NO_BEGIN;
         }
         struct outer_call *outer = &self->last_outer[thread];
         if (call->depth <= 1) {
-            *outer = (struct outer_call){.id = record->call, .call = (uint32_t)k};
+            *outer = (struct outer_call){.id = record.call, .call = (uint32_t)k};
         }
         if (model->call_ids) {
-            model->call_ids[model->call_ids_count++] = record->call;
+            model->call_ids[model->call_ids_count++] = record.call;
         }
         model->calls_count = k + 1;
         if (!unfinished && (site_flags & GW_SITE_OP_INDEX) && !(site_flags & GW_SITE_CAPTURED)) {
-            bool nested = outer->call != GW_NONE && outer->id == record->call;
-            int status = gw_builder_add_op(builder, (uint32_t)k, nested ? outer->call : GW_NONE, record);
+            bool nested = outer->call != GW_NONE && outer->id == record.call;
+            int status = gw_builder_add_op(builder, (uint32_t)k, nested ? outer->call : GW_NONE, &record);
             if (status) {
                 return status;
             }
@@ -292,7 +291,7 @@ int gw_build_calls(struct gw_builder *builder)
     match_ends(&self);
     status = collect_unfinished(&self);
     if (!status) {
-        status = gw_calls_ahead_create(builder, &self.ahead);
+        status = gw_call_merge_init(&self.merge, builder);
     }
     if (status) {
         goto end;
@@ -319,7 +318,7 @@ int gw_build_calls(struct gw_builder *builder)
         close_lost_ends(model);
     }
 end:
-    gw_calls_ahead_destroy(self.ahead);
+    gw_call_merge_clear(&self.merge);
     for (size_t s = 0; s < builder->sources_count; s++) {
         free(builder->sources[s].calls);
         builder->sources[s].calls = NULL;

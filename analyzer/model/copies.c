@@ -376,30 +376,28 @@ int gw_copies_init(struct gw_copies *ret_copies, const struct gw_model *model)
 {
     struct gw_copies copies = {0};
     struct spans hiding = {0};
-    struct gw_repeat *repeats = NULL;
-    size_t repeat_count = 0;
     uint32_t *place_of = list_devices(model, &copies);
     bool *analysed = mark_analysed(model, copies.by_step);
     int ret = place_of && analysed ? gw_copy_rates(model, copies.rates) : -ENOMEM;
     if (ret == 0)
         ret = find_hiding(model, &hiding);
     if (ret == 0)
-        ret = gw_copy_repeats(model, &repeats, &repeat_count);
+        ret = gw_copy_repeats(model, &copies.repeats, &copies.repeats_count);
     for (size_t i = 0; i < model->ops_count && ret == 0; i++) {
         struct gw_copy_sum *sum = analysed[i] ? sum_of(model, &copies, place_of, &model->ops[i]) : NULL;
         if (sum)
             add(model, &model->ops[i], &hiding, sum);
     }
-    for (size_t i = 0; i < repeat_count; i++) {
-        const struct gw_op *op = &model->ops[repeats[i].second];
-        struct gw_copy_sum *sum = analysed[repeats[i].second] ? sum_of(model, &copies, place_of, op) : NULL;
+    for (size_t i = 0; i < copies.repeats_count; i++) {
+        const struct gw_repeat *repeat = &copies.repeats[i];
+        const struct gw_op *op = &model->ops[repeat->second];
+        struct gw_copy_sum *sum = analysed[repeat->second] ? sum_of(model, &copies, place_of, op) : NULL;
         if (!sum)
             continue;
-        *(repeats[i].kind == GW_REPEAT_SAME ? &sum->same : &sum->back) += 1;
-        *(repeats[i].kind == GW_REPEAT_SAME ? &sum->same_bytes : &sum->back_bytes) += op->size_bytes;
+        *(repeat->kind == GW_REPEAT_SAME ? &sum->same : &sum->back) += 1;
+        *(repeat->kind == GW_REPEAT_SAME ? &sum->same_bytes : &sum->back_bytes) += op->size_bytes;
     }
     free(hiding.list);
-    free(repeats);
     free(place_of);
     free(analysed);
     *ret_copies = copies;
@@ -409,4 +407,5 @@ int gw_copies_init(struct gw_copies *ret_copies, const struct gw_model *model)
 void gw_copies_release(struct gw_copies *copies)
 {
     free(copies->devices);
+    free(copies->repeats);
 }

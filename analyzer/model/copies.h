@@ -96,6 +96,7 @@ struct gw_device_copies {
 
 struct gw_copies {
     GW_ARRAY(struct gw_device_copies, devices); /* those with operations, in order */
+    GW_ARRAY(struct gw_repeat, repeats);        /* of the whole run, as gw_copy_repeats lists them */
     bool by_step;                               /* sums are of the analysed steps */
     struct gw_copy_rate rates[GW_COPY_GROUP_COUNT];
 };

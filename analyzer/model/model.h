@@ -386,6 +386,15 @@ struct gw_perturbation {
     type *name;                                                                                                        \
     size_t name##_count
 
+/* Times of operations against what the host did, see causality.h. */
+struct gw_causality {
+    uint64_t checked;       /* operations with times whose call is known */
+    uint64_t before_launch; /* begin before their call did */
+    uint64_t overlapping;   /* begin before an earlier operation of their stream ended */
+    uint64_t after_wait;    /* synchronisations that returned before what they waited for ended */
+    uint64_t clock_off_ns;  /* by how much more than stated the times must be off, at least; 0: all agree */
+};
+
 struct gw_model {
     struct gw_run_info run;
     GW_ARRAY(struct gw_recording, recordings); /* ordered by rank, then name; none for imported traces */
@@ -421,6 +430,7 @@ struct gw_model {
     GW_ARRAY(struct gw_step, steps);         /* ordered by process, then begin */
     enum gw_timing_backend timing;
     struct gw_perturbation perturbation;
+    struct gw_causality causality;
     const char *steps_method; /* "sequence", "nvtx", "regex"; NULL when no steps were found */
     double steps_confidence;  /* 0…1 */
     uint32_t micro_steps;     /* that a step accumulates gradients over; 0: none were told apart */

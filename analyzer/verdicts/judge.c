@@ -382,12 +382,16 @@ end:
     return ret;
 }
 
-/* The two halves of what judges share, made side by side. */
-static int prepare(void *user, size_t half)
+/* The parts of what judges share, made side by side; the first takes longest. */
+enum part { PART_REPLAY = 0, PART_BUDGET, PART_COPIES, PART_COUNT };
+
+static int prepare(void *user, size_t part)
 {
     struct gw_judge *judge = user;
     int ret;
-    if (half == 0) {
+    if (part == PART_COPIES)
+        return gw_copies_init(&judge->copies, judge->model);
+    if (part == PART_REPLAY) {
         if ((ret = gw_host_init(&judge->host, judge->model)) < 0 ||
             (ret = gw_call_ops_init(&judge->call_ops, judge->model)) < 0 || (ret = make_facts(judge)) < 0)
             return ret;
@@ -414,7 +418,7 @@ int gw_judge_init(struct gw_judge *ret_judge, const struct gw_model *model, cons
     pthread_mutex_init(&judge->lock, NULL);
     judge->explained_ns = calloc(model->steps_count + 1, sizeof *judge->explained_ns);
     if (judge->explained_ns && (ret = gw_lane_steps_init(&judge->lane_steps, model)) == 0)
-        ret = gw_parallel_for(2, prepare, judge);
+        ret = gw_parallel_for(PART_COUNT, prepare, judge);
     if (ret == 0)
         ret = gw_slow_steps_init(&judge->slow, model, judge->device_steps, judge->replay);
     if (ret < 0)
@@ -427,6 +431,7 @@ void gw_judge_release(struct gw_judge *judge)
     gw_budget_destroy(judge->own_budget);
     gw_replay_destroy(judge->replay);
     gw_comm_destroy(judge->comm);
+    gw_copies_release(&judge->copies);
     gw_call_ops_release(&judge->call_ops);
     gw_lane_steps_release(&judge->lane_steps);
     gw_host_release(&judge->host);

@@ -64,6 +64,7 @@ struct gw_judge {
     double replay_error_percent;                       /* negative: no replay was made */
     double replay_doubt_ns;    /* of each saving, as the replay misses the measured step; 0 when it reproduces it */
     struct gw_comm *comm;      /* see comm.h */
+    struct gw_copies copies;   /* whoever takes them leaves none */
     pthread_mutex_t lock;      /* of the two below */
     struct gw_repairs repairs; /* of confirmed suspects */
     uint64_t *explained_ns;    /* by step: the most that one confirmed verdict makes it longer than usual */

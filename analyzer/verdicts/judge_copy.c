@@ -210,16 +210,14 @@ static void drop_copy(struct gw_judge *judge, struct gw_finding *finding, const 
 static int judge_contents(struct gw_judge *judge, struct gw_verdict *verdict, bool round_trip)
 {
     struct unseen unseen = {0};
-    struct gw_repeat *repeats = NULL;
-    size_t count = 0;
     struct gw_finding finding;
     int ret = gw_finding_init(&finding, judge);
     if (ret < 0)
         return ret;
-    if ((ret = collect_unseen(judge, &unseen)) < 0 || (ret = gw_copy_repeats(judge->model, &repeats, &count)) < 0)
+    if ((ret = collect_unseen(judge, &unseen)) < 0)
         goto end;
-    for (size_t i = 0; i < count; i++) {
-        const struct gw_repeat *repeat = &repeats[i];
+    for (size_t i = 0; i < judge->copies.repeats_count; i++) {
+        const struct gw_repeat *repeat = &judge->copies.repeats[i];
         const struct gw_fact *first = fact_of_op(judge, repeat->first), *second = fact_of_op(judge, repeat->second);
         if (!first || !second || second->step == GW_NONE || judge->model->ops[repeat->second].kind != GW_OP_H2D ||
             round_trip != (repeat->kind == GW_REPEAT_BACK) || !gw_fact_copy(judge, first) ||
@@ -250,7 +248,6 @@ static int judge_contents(struct gw_judge *judge, struct gw_verdict *verdict, bo
 end:
     free(unseen.sources);
     free(unseen.downloads);
-    free(repeats);
     gw_finding_release(&finding);
     return ret;
 }

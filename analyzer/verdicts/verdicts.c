@@ -256,6 +256,8 @@ static int create(const struct gw_model *model, const struct gw_budget *budget, 
         *ret_budget = judge.own_budget;
         judge.own_budget = NULL;
     }
+    verdicts->copies = judge.copies;
+    judge.copies = (struct gw_copies){0};
 release:
     gw_judge_release(&judge);
     if (ret < 0)
@@ -289,6 +291,7 @@ void gw_verdicts_destroy(struct gw_verdicts *verdicts)
     for (size_t i = 0; i < verdicts->list_count; i++)
         release_verdict(&verdicts->list[i]);
     free(verdicts->list);
+    gw_copies_release(&verdicts->copies);
     free(verdicts);
 }
 

@@ -4,6 +4,7 @@
 #ifndef GW_ANALYZER_VERDICTS_VERDICTS_H
 #define GW_ANALYZER_VERDICTS_VERDICTS_H
 
+#include "analyzer/model/copies.h"
 #include "analyzer/verdicts/budget.h"
 
 enum gw_verdict_state { GW_CONFIRMED = 0, GW_UNKNOWN, GW_RULED_OUT };
@@ -46,6 +47,7 @@ struct gw_verdicts {
     double replay_error_percent;       /* negative: no replay was made */
     double together_ms; /* what all repairs that could be replayed save a step together; negative: not two of them */
     double together_percent; /* of the mean step */
+    struct gw_copies copies; /* of the run, which judging goes by too */
 };
 
 /* Judges every suspect. Returns 0 or -ENOMEM; destroy with gw_verdicts_destroy. */
