@@ -129,6 +129,8 @@ static void become_keeper(const struct gw_session *session, int socket)
 
     forget_lttng_settings();
     setenv("LTTNG_HOME", session->home, 1);
+    /* LTTng 2.15 writes CTF 2 unless told; the analyzer reads CTF 1.8, the only one of LTTng 2.13 and 2.14. */
+    setenv("LTTNG_SESSIOND_DEFAULT_TRACE_FORMAT", "ctf-1.8", 1);
     setenv("LD_PRELOAD", session->paths->border, 1);
     snprintf(fd, sizeof(fd), "%d", KEEPER_FD);
     char *mode = gw_session_mode_json(&session->mode);

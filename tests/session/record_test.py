@@ -482,6 +482,19 @@ class RunDirectory(Recorded):
         self.assertFalse(self.run_dir.exists())
 
 
+    def test_session_daemon_is_told_the_format(self):
+        """LTTng 2.15 and later write CTF 2 otherwise, whatever the user's environment says."""
+        tools = self.base / "bin"
+        tools.mkdir()
+        (tools / "lttng-sessiond").write_text(
+            f"#!/bin/sh\nenv >{self.base}/environment\nexec {shutil.which('lttng-sessiond')} \"$@\"\n")
+        (tools / "lttng-sessiond").chmod(0o755)
+        done = self.record("true", env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}",
+                                        "LTTNG_SESSIOND_DEFAULT_TRACE_FORMAT": "ctf-2"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("\nLTTNG_SESSIOND_DEFAULT_TRACE_FORMAT=ctf-1.8\n", (self.base / "environment").read_text())
+
+
 class Ranks(Recorded):
     def environment(self, rank, job="job-1"):
         return {**os.environ, "RANK": str(rank), "WORLD_SIZE": "2", "TORCHELASTIC_RUN_ID": job}
