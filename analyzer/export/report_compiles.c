@@ -82,22 +82,6 @@ static double ms(uint64_t ns)
     return (double)ns / 1e6;
 }
 
-struct size {
-    char text[24];
-};
-
-static struct size size_words(uint64_t bytes)
-{
-    struct size size = {"unknown size"};
-    if (bytes >= 1000000)
-        snprintf(size.text, sizeof size.text, "%.2f MB", (double)bytes / 1e6);
-    else if (bytes >= 1000)
-        snprintf(size.text, sizeof size.text, "%.1f kB", (double)bytes / 1e3);
-    else if (bytes)
-        snprintf(size.text, sizeof size.text, "%" PRIu64 " B", bytes);
-    return size;
-}
-
 /* One of the steady phase in a line: "step 12: ptxas (process 7) of 3.1 kB, new: 48.2 ms, for which thread 9 waits". */
 static void describe(const struct gw_model *model, const struct gw_compile *compile, char *text, size_t room)
 {
@@ -111,7 +95,7 @@ static void describe(const struct gw_model *model, const struct gw_compile *comp
         snprintf(held, sizeof held, " on thread %" PRIu32, model->threads[compile->thread].tid);
     snprintf(text, room, "step %" PRIu32 ": %s%s, %s, %s: %s%s",
              compile->step == GW_NONE ? 0 : model->steps[compile->step].number, gw_compile_name(model, compile), who,
-             size_words(compile->size_bytes).text,
+             compile->size_bytes ? gw_size_words((double)compile->size_bytes).text : "unknown size",
              compile->is_new ? "new"
              : compile->hash ? "seen before"
                              : "content not known",
@@ -143,12 +127,18 @@ static const char *unseen_words(const struct gw_model *model)
 }
 
 struct cells {
-    char cold[48], steady[64], fresh[16];
+    char cold[48], steady[64], fresh[16], a_step[24];
 };
 
-static struct cells cells_of(const struct row *row)
+/* Held a step: of calls their own time, of compilers what their thread waited. */
+static double held_a_step(const struct table *table, const struct row *row)
 {
-    struct cells cells = {"-", "-", "-"};
+    return table->steps ? ms(row->phases[GW_PHASE_STEADY].held_ns) / table->steps : 0;
+}
+
+static struct cells cells_of(const struct table *table, const struct row *row)
+{
+    struct cells cells = {"-", "-", "-", "-"};
     if (row->phases[GW_PHASE_COLD].count)
         snprintf(cells.cold, sizeof cells.cold, "%" PRIu64 " in %s", row->phases[GW_PHASE_COLD].count,
                  gw_duration_words(ms(row->phases[GW_PHASE_COLD].ns)).text);
@@ -157,14 +147,27 @@ static struct cells cells_of(const struct row *row)
                  gw_duration_words(ms(row->phases[GW_PHASE_STEADY].ns)).text);
         if (row->phases[GW_PHASE_STEADY].unhashed < row->phases[GW_PHASE_STEADY].count)
             snprintf(cells.fresh, sizeof cells.fresh, "%" PRIu64, row->phases[GW_PHASE_STEADY].fresh);
+        snprintf(cells.a_step, sizeof cells.a_step, "%s", gw_duration_words(held_a_step(table, row)).text);
     }
     return cells;
 }
 
-/* Held a step: of calls their own time, of compilers what their thread waited. */
-static double held_a_step(const struct table *table, const struct row *row)
+static void put_rows(const struct table *table, FILE *out, void (*put_row)(FILE *, const char *, const struct cells *))
 {
-    return table->steps ? ms(row->phases[GW_PHASE_STEADY].held_ns) / table->steps : 0;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct cells cells = cells_of(table, &table->rows[i]);
+        put_row(out, table->rows[i].words, &cells);
+    }
+}
+
+static void text_row(FILE *out, const char *what, const struct cells *cells)
+{
+    fprintf(out, "  %-26.26s %16s %21s %5s %8s\n", what, cells->cold, cells->steady, cells->fresh, cells->a_step);
+}
+
+static void markdown_row(FILE *out, const char *what, const struct cells *cells)
+{
+    fprintf(out, "| %s | %s | %s | %s | %s |\n", what, cells->cold, cells->steady, cells->fresh, cells->a_step);
 }
 
 int gw_report_compiles_text(const struct gw_report *report, bool verbose, const struct gw_page *page)
@@ -178,12 +181,7 @@ int gw_report_compiles_text(const struct gw_report *report, bool verbose, const 
         goto end;
     gw_page_heading(page, "Compilation and loading");
     fputs("  what                             in warm-up     in analysed steps   new   a step\n", page->out);
-    for (size_t i = 0; i < table.count; i++) {
-        const struct row *row = &table.rows[i];
-        const struct cells cells = cells_of(row);
-        fprintf(page->out, "  %-26.26s %16s %21s %5s %8s\n", row->words, cells.cold, cells.steady, cells.fresh,
-                row->phases[GW_PHASE_STEADY].count ? gw_duration_words(held_a_step(&table, row)).text : "-");
-    }
+    put_rows(&table, page->out, text_row);
     for (size_t i = 0; i < table.list_count; i++) {
         if (!is_told(&table.list[i]))
             continue;
@@ -216,12 +214,7 @@ int gw_report_compiles_markdown(const struct gw_report *report, FILE *out)
     fputs("\n### Compilation and loading\n\n| what | in warm-up | in analysed steps | new | a step |\n"
           "|---|---:|---:|---:|---:|\n",
           out);
-    for (size_t i = 0; i < table.count; i++) {
-        const struct row *row = &table.rows[i];
-        const struct cells cells = cells_of(row);
-        fprintf(out, "| %s | %s | %s | %s | %s |\n", row->words, cells.cold, cells.steady, cells.fresh,
-                row->phases[GW_PHASE_STEADY].count ? gw_duration_words(held_a_step(&table, row)).text : "-");
-    }
+    put_rows(&table, out, markdown_row);
     say_trials(report, line, sizeof line);
     if (*line)
         fprintf(out, "\n%s\n", line);

@@ -62,23 +62,10 @@ struct cell {
 };
 
 struct row {
-    struct cell copies, bytes, time, exposed, rate, expected;
+    const char *kind;
+    struct gw_size bytes;
+    struct cell copies, time, exposed, rate, expected;
 };
-
-static struct cell size_cell(double bytes)
-{
-    static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
-    struct cell cell;
-    size_t unit = 0;
-    for (; unit < 4 && bytes >= 999.5; unit++)
-        bytes /= 1000;
-    snprintf(cell.text, sizeof cell.text, "%.*f %s",
-             bytes >= 99.95 || (unit == 0 && bytes == (double)(uint64_t)bytes) ? 0
-             : bytes >= 9.995                                                  ? 1
-                                                                               : 2,
-             bytes, units[unit]);
-    return cell;
-}
 
 static struct cell time_cell(double ms, bool known)
 {
@@ -99,7 +86,8 @@ static struct cell rate_cell(double gbps)
 static struct row row_of(const struct gw_copies *copies, enum gw_copy_group group, const struct gw_copy_means *means)
 {
     const bool timed = means->sum.timed > 0;
-    struct row row = {.bytes = size_cell(means->bytes),
+    struct row row = {.kind = gw_copy_group_words(group),
+                      .bytes = gw_size_words(means->bytes),
                       .time = time_cell(means->ms, timed),
                       .exposed = time_cell(means->exposed_ms, timed && group != GW_COPIES_MEMSET),
                       .rate = rate_cell(means->gbps),
@@ -158,7 +146,7 @@ static void say_repeats(struct notes *notes)
     else
         snprintf(notes->text, sizeof notes->text,
                  "Same bytes again: %s%s; brought back unchanged after a copy to the host: %s%s%s",
-                 size_cell(same).text, unit, size_cell(back).text, unit, unhashed ? ";" : ".");
+                 gw_size_words(same).text, unit, gw_size_words(back).text, unit, unhashed ? ";" : ".");
     if (unhashed && unhashed < all) {
         size_t at = strlen(notes->text);
         snprintf(notes->text + at, sizeof notes->text - at, " of %.0f %% of the copies the content is not known.",
@@ -221,53 +209,77 @@ static const char *heading_of(const struct gw_copies *copies)
                                        : "Copies, a step (mean over the analysed steps)";
 }
 
-int gw_report_copies_text(const struct gw_model *model, const struct gw_page *page)
+/* A form that the rows and notes are printed in. */
+struct form {
+    void (*row)(FILE *out, const struct row *row);
+    void (*note)(const struct gw_page *page, const char *text);
+    const char *separator; /* between rows and notes */
+};
+
+static void text_row(FILE *out, const struct row *row)
 {
-    struct gw_copies copies;
-    int ret = gw_copies_init(&copies, model);
-    if (ret < 0 || !count_all(&copies))
-        goto end;
-    gw_page_heading(page, heading_of(&copies));
-    fputs("  kind                        copies     bytes      time   exposed   GB/s    of\n", page->out);
+    fprintf(out, "  %-26s %7s %9s %9s %9s %6s %5s\n", row->kind, row->copies.text, row->bytes.text, row->time.text,
+            row->exposed.text, row->rate.text, row->expected.text);
+}
+
+static void text_note(const struct gw_page *page, const char *text)
+{
+    gw_page_item(page, NULL, 2, "%s", text);
+}
+
+static void markdown_row(FILE *out, const struct row *row)
+{
+    fprintf(out, "| %s | %s | %s | %s | %s | %s | %s |\n", row->kind, row->copies.text, row->bytes.text, row->time.text,
+            row->exposed.text, row->rate.text, row->expected.text);
+}
+
+static void markdown_note(const struct gw_page *page, const char *text)
+{
+    fprintf(page->out, "- %s\n", text);
+}
+
+static void put_body(const struct gw_model *model, const struct gw_copies *copies, const struct form *form,
+                     const struct gw_page *page)
+{
     for (int g = 0; g < GW_COPY_GROUP_COUNT; g++) {
         struct gw_copy_means means;
-        gw_copy_means(&copies, (enum gw_copy_group)g, &means);
+        gw_copy_means(copies, (enum gw_copy_group)g, &means);
         if (!means.sum.count)
             continue;
-        const struct row row = row_of(&copies, (enum gw_copy_group)g, &means);
-        fprintf(page->out, "  %-26s %7s %9s %9s %9s %6s %5s\n", gw_copy_group_words((enum gw_copy_group)g),
-                row.copies.text, row.bytes.text, row.time.text, row.exposed.text, row.rate.text, row.expected.text);
+        const struct row row = row_of(copies, (enum gw_copy_group)g, &means);
+        form->row(page->out, &row);
     }
-    for (struct notes notes = {.model = model, .copies = &copies}; next_note(&notes);)
-        gw_page_item(page, NULL, 2, "%s", notes.text);
-end:
+    fputs(form->separator, page->out);
+    for (struct notes notes = {.model = model, .copies = copies}; next_note(&notes);)
+        form->note(page, notes.text);
+}
+
+int gw_report_copies_text(const struct gw_model *model, const struct gw_page *page)
+{
+    static const struct form form = {text_row, text_note, ""};
+    struct gw_copies copies;
+    int ret = gw_copies_init(&copies, model);
+    if (ret == 0 && count_all(&copies)) {
+        gw_page_heading(page, heading_of(&copies));
+        fputs("  kind                        copies     bytes      time   exposed   GB/s    of\n", page->out);
+        put_body(model, &copies, &form, page);
+    }
     gw_copies_release(&copies);
     return ret;
 }
 
 int gw_report_copies_markdown(const struct gw_model *model, FILE *out)
 {
+    static const struct form form = {markdown_row, markdown_note, "\n"};
     struct gw_copies copies;
     int ret = gw_copies_init(&copies, model);
-    if (ret < 0 || !count_all(&copies))
-        goto end;
-    fprintf(out,
-            "\n### %s\n\n| kind | copies | bytes | time | exposed | GB/s | expected |\n"
-            "|---|---:|---:|---:|---:|---:|---:|\n",
-            heading_of(&copies));
-    for (int g = 0; g < GW_COPY_GROUP_COUNT; g++) {
-        struct gw_copy_means means;
-        gw_copy_means(&copies, (enum gw_copy_group)g, &means);
-        if (!means.sum.count)
-            continue;
-        const struct row row = row_of(&copies, (enum gw_copy_group)g, &means);
-        fprintf(out, "| %s | %s | %s | %s | %s | %s | %s |\n", gw_copy_group_words((enum gw_copy_group)g),
-                row.copies.text, row.bytes.text, row.time.text, row.exposed.text, row.rate.text, row.expected.text);
+    if (ret == 0 && count_all(&copies)) {
+        fprintf(out,
+                "\n### %s\n\n| kind | copies | bytes | time | exposed | GB/s | expected |\n"
+                "|---|---:|---:|---:|---:|---:|---:|\n",
+                heading_of(&copies));
+        put_body(model, &copies, &form, &(struct gw_page){.out = out});
     }
-    fputc('\n', out);
-    for (struct notes notes = {.model = model, .copies = &copies}; next_note(&notes);)
-        fprintf(out, "- %s\n", notes.text);
-end:
     gw_copies_release(&copies);
     return ret;
 }

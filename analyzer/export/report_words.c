@@ -24,6 +24,22 @@ struct gw_duration gw_duration_words(double ms)
     return duration;
 }
 
+struct gw_size gw_size_words(double bytes)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+    struct gw_size size;
+    size_t unit = 0;
+    for (; unit < 4 && bytes >= 999.5; unit++)
+        bytes /= 1000;
+    const bool whole = unit == 0 && bytes == floor(bytes);
+    snprintf(size.text, sizeof size.text, "%.*f %s",
+             whole || bytes >= 99.95 ? 0
+             : bytes >= 9.995        ? 1
+                                     : 2,
+             bytes, units[unit]);
+    return size;
+}
+
 struct gw_uneven gw_uneven_words(double median_ms, double mean_ms)
 {
     struct gw_uneven uneven = {""};

@@ -23,6 +23,13 @@ struct gw_duration {
 /* "12.3 us", "1.73 ms", "2.5 s": three significant digits. */
 struct gw_duration gw_duration_words(double ms);
 
+struct gw_size {
+    char text[24];
+};
+
+/* "512 B", "12.3 kB", "1.73 MB": three significant digits, of powers of 1000. */
+struct gw_size gw_size_words(double bytes);
+
 struct gw_uneven {
     char text[60];
 };

@@ -280,6 +280,19 @@ static void durations_in_fitting_units(void **state)
         assert_string_equal(gw_duration_words(cases[i].ms).text, cases[i].words);
 }
 
+static void sizes_have_three_digits(void **state)
+{
+    static const struct {
+        double bytes;
+        const char *words;
+    } cases[] = {{0, "0 B"},           {7, "7 B"},          {0.5, "0.50 B"},     {999, "999 B"},   {999.5, "1.00 kB"},
+                 {13685, "13.7 kB"},   {9995, "10.0 kB"},   {99950, "100 kB"},   {1e6, "1.00 MB"}, {2097152, "2.10 MB"},
+                 {5.25e10, "52.5 GB"}, {1.5e12, "1.50 TB"}, {1.5e16, "15000 TB"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_string_equal(gw_size_words(cases[i].bytes).text, cases[i].words);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +311,7 @@ int main(void)
         cmocka_unit_test(colours_only_where_asked),
         cmocka_unit_test(a_full_disk_is_an_error),
         cmocka_unit_test(durations_in_fitting_units),
+        cmocka_unit_test(sizes_have_three_digits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
