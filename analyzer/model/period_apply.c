@@ -5,7 +5,7 @@
 #include "analyzer/model/sequence.h"
 
 #define SAMPLES 16u
-#define AS_TYPICAL 0.98   /* of the similarity of the unit most like the others */
+#define AS_TYPICAL 0.95   /* of the similarity of the unit most like the others */
 #define LIKE_TYPICAL 0.75 /* similarity to the typical unit of a step, … */
 #define LIKE_BEFORE 0.75  /* … or to the step before it: shapes drift */
 #define SAME_KINDS 0.9    /* … or of the kinds of operations it has: sequences of any length run the same ones */
@@ -23,6 +23,8 @@ struct applying {
     size_t *positions; /* begins of units, then the end of the sequence */
     size_t count;      /* of units */
     size_t typical;    /* unit most like the others */
+    bool updates;      /* only units that update parameters are steps */
+    bool varies;       /* units have now more, now fewer micro-steps: a long one is none with something else in it */
     uint32_t *counts;
     struct gw_step_range *ranges;
     size_t range_count;
@@ -84,6 +86,16 @@ static double last_similarity(struct applying *self, size_t unit)
                          end_of_operations(self, self->typical), self->positions[unit], end_of_operations(self, unit));
 }
 
+/* Whether the events can be a step as far as updates of parameters go. */
+static bool may_be_step(const struct applying *self, size_t first, size_t end)
+{
+    bool updates = !self->updates;
+    for (size_t e = first; e < end && !updates; e++) {
+        updates = self->sequence->events[e].traits & GW_TRAIT_UPDATE;
+    }
+    return updates;
+}
+
 /* The last unit may be cut by the end of the run, so it is not asked. */
 static void find_typical(struct applying *self, size_t from)
 {
@@ -94,7 +106,7 @@ static void find_typical(struct applying *self, size_t from)
     }
     size_t step = (asked - first) / SAMPLES + 1, count = 0;
     for (size_t a = first; a < asked; a += step) {
-        sums[count] = 0;
+        sums[count] = may_be_step(self, self->positions[a], self->positions[a + 1]) ? 0 : -1e9;
         for (size_t b = first; b < asked; b += step) {
             sums[count] += a == b ? 0 : unit_similarity(self, a, b);
         }
@@ -156,21 +168,43 @@ static size_t step_before(struct applying *self, size_t end, size_t least, doubl
     return best_at;
 }
 
+/* Where the typical unit's update begins, or its last micro-step to upload, as far as can be told: the kinds of
+ * operations before it are those of every micro-step. The end of the unit when it cannot. */
+static size_t end_of_micro_steps(const struct applying *self)
+{
+    const struct gw_sequence_event *events = self->sequence->events;
+    size_t from = self->positions[self->typical], to = self->positions[self->typical + 1], kernels = 0, last = from;
+    for (size_t e = from; e < to && self->updates; e++) {
+        if (events[e].traits & GW_TRAIT_UPDATE) {
+            return e;
+        }
+    }
+    for (size_t e = from; e < to && self->varies; e++) {
+        last = events[e].traits & GW_TRAIT_UPLOAD ? e : last;
+    }
+    for (size_t e = from; e < last; e++) {
+        kernels += events[e].traits & GW_TRAIT_KERNEL;
+    }
+    return kernels ? last : to;
+}
+
 /* Whether a range before a step is something else than a part of it: it has kernels that the typical unit has not, or
- * lacks many of the kinds that this one has, as an evaluation does the backward pass. */
+ * lacks many of the kinds that this one has, or its micro-steps, as an evaluation does the backward pass. */
 static bool is_other(struct applying *self, size_t first, size_t end)
 {
     const struct gw_sequence_event *events = self->sequence->events;
     size_t from = self->positions[self->typical], to = self->positions[self->typical + 1], kinds = 0, shared = 0;
+    size_t asked = end_of_micro_steps(self);
     bool others = false;
     for (size_t e = from; e < to; e++) {
-        kinds += self->counts[events[e].token] == 0;
-        self->counts[events[e].token] = 1;
+        kinds += self->counts[events[e].token] == 0 && e < asked;
+        self->counts[events[e].token] |= e < asked ? 1u : 4u;
     }
     for (size_t e = first; e < end; e++) {
-        others |= events[e].traits & GW_TRAIT_KERNEL && !self->counts[events[e].token];
-        shared += self->counts[events[e].token] == 1;
-        self->counts[events[e].token] += self->counts[events[e].token] == 1;
+        uint32_t *count = &self->counts[events[e].token];
+        others |= events[e].traits & GW_TRAIT_KERNEL && !*count;
+        shared += (*count & 3u) == 1;
+        *count |= *count ? 2u : 0;
     }
     for (size_t e = from; e < to; e++) {
         self->counts[events[e].token] = 0;
@@ -184,7 +218,10 @@ static void take_unit(struct applying *self, size_t unit)
     size_t typical_count = self->positions[self->typical + 1] - self->positions[self->typical];
     bool is_last = unit + 1 == self->count;
     double similarity = is_last ? last_similarity(self, unit) : unit_similarity(self, self->typical, unit);
-    if ((double)(end - first) > LONG * (double)typical_count) {
+    if (!may_be_step(self, first, end)) {
+        return;
+    }
+    if ((double)(end - first) > LONG * (double)typical_count && !self->varies && !self->updates) {
         size_t cut = first + typical_count;
         double of_cut = gw_similarity(self->sequence, self->counts, self->positions[self->typical],
                                       self->positions[self->typical + 1], first, cut);
@@ -198,8 +235,8 @@ static void take_unit(struct applying *self, size_t unit)
         /* An evaluation begins as a step does; a short one has kernels of its own. */
         double of_tail = 0;
         size_t tail = step_before(self, end, first, &of_tail);
-        bool is_long = (double)(end - first) > LONG * (double)typical_count;
-        if (tail != GW_NO_EVENT && of_tail > similarity && (is_long || is_other(self, first, tail))) {
+        bool is_long = (double)(end - first) > LONG * (double)typical_count && !self->varies && !self->updates;
+        if (tail != GW_NO_EVENT && of_tail > similarity && tail > first && (is_long || is_other(self, first, tail))) {
             self->ranges[self->range_count++] = (struct gw_step_range){.first = tail, .count = end - tail};
             return;
         }
@@ -271,7 +308,7 @@ static int add_missed(struct applying *self)
 int gw_period_apply(const struct gw_sequence *sequence, const struct gw_mark *mark, struct gw_step_range **ret_ranges,
                     size_t *ret_count)
 {
-    struct applying self = {.sequence = sequence};
+    struct applying self = {.sequence = sequence, .updates = mark->updates, .varies = mark->varies};
     int status = -ENOMEM;
     size_t count = 0;
     for (size_t at = 0; at < sequence->count; at++) {

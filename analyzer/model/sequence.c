@@ -20,13 +20,44 @@ static uint64_t op_identity(const struct gw_op *op)
     return (uint64_t)op->kind << 40 | what;
 }
 
-static uint8_t op_traits(const struct gw_op *op)
+/* What kernels of optimizers have in their names: PyTorch's (fused and for many tensors at a time), Apex',
+ * TensorFlow's, and what people write. */
+static const char *const update_names[] = {
+    "optimizer",          "adam",          "sgd",           "adagrad",      "rmsprop",      "adafactor", "fusedlamb",
+    "multi_tensor_apply", "weight_update", "update_weight", "param_update", "update_param", "apply_grad"};
+
+static bool is_update(const char *name)
+{
+    for (size_t i = 0; i < sizeof(update_names) / sizeof(*update_names); i++) {
+        if (strcasestr(name, update_names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* By name of the model: whether such kernels update parameters. None do in a process that replays graphs: all of a step
+ * may be one operation, and what warmed it up many. NULL when there is no memory. */
+static bool *find_updates(const struct gw_model *model, const uint32_t *ops, uint32_t op_count)
+{
+    bool *updates = calloc(model->names_count + 1, sizeof(*updates)), hidden = false;
+    for (uint32_t i = 0; i < op_count && !hidden; i++) {
+        hidden = model->ops[ops[i]].kind == GW_OP_GRAPH || model->ops[ops[i]].graph_node != GW_NONE;
+    }
+    for (size_t n = 0; n < model->names_count && updates && !hidden; n++) {
+        updates[n] = is_update(model->names[n]);
+    }
+    return updates;
+}
+
+static uint8_t op_traits(const struct gw_op *op, const bool *updates)
 {
     if (op->graph_node != GW_NONE) {
         return GW_TRAIT_KERNEL | GW_TRAIT_REPLAY;
     }
     switch ((enum gw_op_kind)op->kind) {
     case GW_OP_KERNEL:
+        return GW_TRAIT_KERNEL | (op->name != GW_NONE && updates[op->name] ? GW_TRAIT_UPDATE : 0);
     case GW_OP_COMM:
         return GW_TRAIT_KERNEL;
     case GW_OP_GRAPH:
@@ -194,10 +225,12 @@ int gw_sequence_create(const struct gw_model *model, uint32_t process, struct gw
         waits += is_wait(model, call_at(model, calls, i), &sequence);
     }
     uint64_t *enqueued_ns = enqueue_times(model, ops, op_count);
+    bool *updates = find_updates(model, ops, op_count);
     sequence.events = malloc((op_count + waits + 1) * sizeof(*sequence.events));
-    if (!sequence.events || !enqueued_ns) {
+    if (!sequence.events || !enqueued_ns || !updates) {
         free(sequence.events);
         free(enqueued_ns);
+        free(updates);
         free(calls);
         return -ENOMEM;
     }
@@ -240,7 +273,7 @@ int gw_sequence_create(const struct gw_model *model, uint32_t process, struct gw
                 left_ns = next.end_ns;
             }
             next.device = op->stream == GW_NONE ? UINT16_MAX : (uint16_t)model->streams[op->stream].device;
-            next.traits = op_traits(op);
+            next.traits = op_traits(op, updates);
             status = number_of(&tokens, op_identity(op), 0, &next.token);
             status = status ? status : number_of(&lanes, op_identity(op), op->stream + 1u, &next.lane);
             sequence.events[sequence.count++] = next;
@@ -253,6 +286,7 @@ int gw_sequence_create(const struct gw_model *model, uint32_t process, struct gw
     gw_map_clear(&lanes);
     free(calls);
     free(enqueued_ns);
+    free(updates);
     if (status) {
         gw_sequence_clear(&sequence);
     } else {

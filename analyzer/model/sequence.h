@@ -13,6 +13,7 @@
 #define GW_TRAIT_READ 0x4u    /* device to host */
 #define GW_TRAIT_SYNC 0x8u    /* the host waits; not an operation */
 #define GW_TRAIT_REPLAY 0x10u /* graph replay: the host enters the picture once for many kernels */
+#define GW_TRAIT_UPDATE 0x20u /* kernel whose name says that it updates parameters */
 #define GW_TRAITS_HOST (GW_TRAIT_UPLOAD | GW_TRAIT_READ | GW_TRAIT_SYNC | GW_TRAIT_REPLAY)
 
 struct gw_sequence_event {
@@ -55,6 +56,8 @@ struct gw_mark {
     uint64_t gap_ns;
     double preference; /* how much its events look like the top of a loop: 0 … 2 */
     uint32_t parts;    /* micro-steps of a typical unit; 0: none can be told apart */
+    bool updates;      /* units update parameters; one that does not is no step */
+    bool varies;       /* units have now more, now fewer of them */
     size_t from;       /* the typical unit lies behind this event: before it is another phase of the program */
 };
 

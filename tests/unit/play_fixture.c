@@ -55,6 +55,8 @@ static uint8_t traits_of(char letter)
         return GW_TRAIT_SYNC;
     case 'g':
         return GW_TRAIT_KERNEL | GW_TRAIT_REPLAY;
+    case 'U':
+        return GW_TRAIT_KERNEL | GW_TRAIT_UPDATE;
     default:
         return GW_TRAIT_KERNEL;
     }

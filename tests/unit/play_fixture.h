@@ -19,7 +19,8 @@
 #define PAUSE_NS 100000u
 
 /*
- * H upload, R read, s wait, g graph replay, other letters kernels; a digit puts the operation before it on that stream;
+ * H upload, R read, s wait, g graph replay, U an update by its name, other letters kernels; a digit puts the operation
+ * before it on that stream;
  * '.' a pause of the host; '|' a step begins with the next operation.
  */
 struct play {
