@@ -90,14 +90,29 @@ static bool compiles(const struct gw_model *model, const struct gw_step *step)
     return false;
 }
 
-/* Leading steps that launch something for the first time, compile, or are much longer than later ones; half of all at
- * most. */
+/* Whether the step looks like one of warm-up: it launches something for the first time, compiles, or is much longer
+ * than later ones. seen: tokens launched so far; goes on to those of the step. */
+static bool is_cold(const struct gw_model *model, const struct gw_sequence *sequence, const struct gw_step_range *range,
+                    const struct gw_step *step, uint64_t median_ns, bool *seen)
+{
+    bool is_new = false;
+    for (size_t e = range->first; e < range->first + range->count; e++) {
+        const struct gw_sequence_event *event = &sequence->events[e];
+        is_new |= !seen[event->token] && (event->traits & GW_TRAIT_KERNEL);
+        seen[event->token] = true;
+    }
+    return is_new || (double)(step->end_ns - step->begin_ns) > LONG_WARMUP * (double)median_ns || compiles(model, step);
+}
+
+/* Warm-up are the leading steps that look like it, half of all at most. When most later ones do so too it never ends:
+ * what is cold is the loop itself, and only its first step is left out. */
 static int mark_warmup(const struct gw_model *model, const struct gw_sequence *sequence,
                        const struct gw_step_range *ranges, struct gw_step *steps, size_t count)
 {
     uint64_t median_ns = 0;
     int status = later_median_ns(steps, count, &median_ns);
     bool *seen = calloc(sequence->token_count + 1u, sizeof(*seen));
+    size_t warmup = 0, cold_later = 0, half = count / 2;
     if (status || !seen) {
         free(seen);
         return -ENOMEM;
@@ -105,18 +120,17 @@ static int mark_warmup(const struct gw_model *model, const struct gw_sequence *s
     for (size_t e = 0; e < ranges[0].first; e++) {
         seen[sequence->events[e].token] = true;
     }
-    for (size_t i = 0; i < count / 2; i++) {
-        bool is_new = false;
-        for (size_t e = ranges[i].first; e < ranges[i].first + ranges[i].count; e++) {
-            const struct gw_sequence_event *event = &sequence->events[e];
-            is_new |= !seen[event->token] && (event->traits & GW_TRAIT_KERNEL);
-            seen[event->token] = true;
-        }
-        steps[i].warmup = is_new || (double)(steps[i].end_ns - steps[i].begin_ns) > LONG_WARMUP * (double)median_ns ||
-                          compiles(model, &steps[i]);
-        if (!steps[i].warmup) {
-            break;
-        }
+    while (warmup < half && is_cold(model, sequence, &ranges[warmup], &steps[warmup], median_ns, seen)) {
+        warmup++;
+    }
+    for (size_t i = half; i < count && warmup == half; i++) {
+        cold_later += is_cold(model, sequence, &ranges[i], &steps[i], median_ns, seen);
+    }
+    if (half && 2 * cold_later > count - half) {
+        warmup = 1;
+    }
+    for (size_t i = 0; i < warmup; i++) {
+        steps[i].warmup = true;
     }
     free(seen);
     return 0;
