@@ -57,8 +57,8 @@ class Rotation(Recorded):
 
     def test_program(self):
         """The first chunk, in which the program named its kernels, is gone; the names are not."""
-        done = self.record("sh", "-c", f"{EXAMPLE} --steps 1000 >/dev/null",
-                           options=("-q", "--simgpu", "--rotate=1M", "--keep=1", "--buffer-size=256K"))
+        done = self.record("sh", "-c", f"{EXAMPLE} --steps 3000 >/dev/null",
+                           options=("-q", "--simgpu", "--rotate=1M", "--keep=1", "--buffer-size=4M"))
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         self.assertGreaterEqual(self.info()["removed"]["chunks"], 1)
         done = subprocess.run([GPUWITNESS, "report", "--json", self.run_dir], capture_output=True, text=True)
