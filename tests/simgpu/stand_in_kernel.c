@@ -16,6 +16,7 @@ static struct {
     PFN_cuLibraryLoadData_v12000 library_load;
     PFN_cuLibraryGetKernel_v12000 get_kernel;
     PFN_cuLaunchKernel_v4000 launch;
+    PFN_cuMemsetD32Async_v3020 set;
     PFN_cuStreamSynchronize_v2000 wait;
     simgpu_config_number_fn *config_number;
     simgpu_next_kernel_ns_fn *next_kernel_ns;
@@ -26,9 +27,13 @@ static CUresult loaded = CUDA_ERROR_NOT_INITIALIZED;
 
 static const struct entry_point entries[] = {
 #define AT(member, name, version) ENTRY_POINT(__typeof__(driver), member, name, version)
-    AT(library_load, "cuLibraryLoadData", 12000), AT(get_kernel, "cuLibraryGetKernel", 12000),
-    AT(launch, "cuLaunchKernel", 4000),           AT(wait, "cuStreamSynchronize", 2000),
-    AT(config_number, "simgpu_config_number", 0), AT(next_kernel_ns, "simgpu_next_kernel_ns", 0),
+    AT(library_load, "cuLibraryLoadData", 12000),
+    AT(get_kernel, "cuLibraryGetKernel", 12000),
+    AT(launch, "cuLaunchKernel", 4000),
+    AT(wait, "cuStreamSynchronize", 2000),
+    AT(set, "cuMemsetD32Async", 3020),
+    AT(config_number, "simgpu_config_number", 0),
+    AT(next_kernel_ns, "simgpu_next_kernel_ns", 0),
 #undef AT
 };
 
@@ -118,6 +123,11 @@ CUresult stand_in_launch(const struct kernel *kernel, CUstream stream)
         driver.launch((CUfunction)function, blocks, 1, 1, kernel->threads, 1, 1, 0, stream, NULL, NULL);
     driver.next_kernel_ns(0);
     return result;
+}
+
+CUresult stand_in_clear(int *words, size_t count, CUstream stream)
+{
+    return words && count ? driver.set((CUdeviceptr)words, 0, count, stream) : CUDA_SUCCESS;
 }
 
 CUresult stand_in_wait(CUstream stream)

@@ -23,6 +23,10 @@ CUresult stand_in_load(void);
 // and bytes at bytes_per_s.
 CUresult stand_in_launch(const struct kernel *kernel, CUstream stream);
 
+// Sets words on the device to 0, in order with the kernels of that stream: what functions report there of themselves.
+// NULL or no words: nothing.
+CUresult stand_in_clear(int *words, size_t count, CUstream stream);
+
 // Waits for a stream: for functions that return a number to the host.
 CUresult stand_in_wait(CUstream stream);
 

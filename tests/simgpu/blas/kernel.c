@@ -22,6 +22,11 @@ cublasStatus_t kernel_launch(const struct kernel *kernel, CUstream stream)
     return status_of(stand_in_launch(kernel, stream));
 }
 
+cublasStatus_t kernels_clear(int *words, size_t count, CUstream stream)
+{
+    return status_of(stand_in_clear(words, count, stream));
+}
+
 cublasStatus_t kernels_wait(CUstream stream)
 {
     return status_of(stand_in_wait(stream));

@@ -8,6 +8,7 @@
 
 cublasStatus_t kernels_load(void);
 cublasStatus_t kernel_launch(const struct kernel *kernel, CUstream stream);
+cublasStatus_t kernels_clear(int *words, size_t count, CUstream stream);
 cublasStatus_t kernels_wait(CUstream stream);
 
 #endif

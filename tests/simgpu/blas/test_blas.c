@@ -155,6 +155,29 @@ static void light_products_follow_their_descriptors(void **state)
     DONE(cublasLtMatmulPreferenceDestroy(preference));
 }
 
+static void solutions_take_their_operations_and_succeed(void **state)
+{
+    (void)state;
+    int infos[2] = {7, 7}, on_host = 7;
+    CUdeviceptr info;
+    // A triangle of 512 from the right, 1024 rows: 512 * 512 * 1024 operations at a fifteenth of the rate.
+    DONE(cublasStrsm_v2(handle, CUBLAS_SIDE_RIGHT, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, CUBLAS_DIAG_UNIT, 1024, 512,
+                        &one, NULL, 512, NULL, 1024));
+    const double ns = 1000 + 512. * 512 * 1024 / (100e12 / 15) * 1e9;
+    assert_in_range(latest_ns("trsm_kernel"), (uint64_t)ns - 1, (uint64_t)ns + 1);
+    OK(cuMemAlloc_v2(&info, sizeof infos));
+    OK(cuMemcpyHtoD_v2(info, infos, sizeof infos));
+    DONE(cublasDgetrfBatched(handle, 16, NULL, 16, NULL, (int *)info, 1));
+    latest_ns("getrf_batched_kernel");
+    OK(cuMemcpyDtoH_v2(infos, info, sizeof infos));
+    assert_int_equal(infos[0], 0);
+    assert_int_equal(infos[1], 7);
+    DONE(cublasSgeqrfBatched(handle, 32, 16, NULL, 32, NULL, &on_host, 1));
+    assert_int_equal(on_host, 0);
+    latest_ns("geqrf_batched_kernel");
+    OK(cuMemFree_v2(info));
+}
+
 static void handles_are_checked(void **state)
 {
     (void)state;
@@ -181,6 +204,7 @@ int main(void)
         cmocka_unit_test(a_result_for_the_host_is_waited_for),
         cmocka_unit_test(a_captured_product_keeps_its_duration),
         cmocka_unit_test(light_products_follow_their_descriptors),
+        cmocka_unit_test(solutions_take_their_operations_and_succeed),
         cmocka_unit_test(handles_are_checked),
         cmocka_unit_test(what_is_not_simulated_says_so),
     };
