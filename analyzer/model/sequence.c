@@ -197,6 +197,25 @@ static uint64_t *enqueue_times(const struct gw_model *model, const uint32_t *ops
     return times;
 }
 
+/* By thread of the model: whether it launches what computes. NULL when there is no memory. */
+static bool *find_launching(const struct gw_model *model, const uint32_t *ops, uint32_t op_count)
+{
+    bool *launching = calloc(model->threads_count + 1, sizeof(*launching));
+    for (uint32_t i = 0; i < op_count && launching; i++) {
+        const struct gw_op *op = &model->ops[ops[i]];
+        if (host_call(op) != GW_NONE && (op->kind == GW_OP_KERNEL || op->kind == GW_OP_GRAPH)) {
+            launching[model->calls[host_call(op)].thread] = true;
+        }
+    }
+    return launching;
+}
+
+/* Whether the upload is that of a thread that does nothing else: it comes when it comes. */
+static bool is_loaded(const struct gw_model *model, const struct gw_op *op, const bool *launching)
+{
+    return op->kind == GW_OP_H2D && host_call(op) != GW_NONE && !launching[model->calls[host_call(op)].thread];
+}
+
 /* The streams of the lanes, from the map that numbered them. */
 static int list_streams(const struct gw_map *lanes, struct gw_sequence *sequence)
 {
@@ -209,7 +228,8 @@ static int list_streams(const struct gw_map *lanes, struct gw_sequence *sequence
     return sequence->lane_streams ? 0 : -ENOMEM;
 }
 
-int gw_sequence_create(const struct gw_model *model, uint32_t process, struct gw_sequence *ret_sequence)
+int gw_sequence_create(const struct gw_model *model, uint32_t process, bool without_loaders,
+                       struct gw_sequence *ret_sequence)
 {
     const uint32_t *ops = model->process_ops + model->processes[process].op_first;
     uint32_t op_count = model->processes[process].op_count;
@@ -225,10 +245,11 @@ int gw_sequence_create(const struct gw_model *model, uint32_t process, struct gw
         waits += is_wait(model, call_at(model, calls, i), &sequence);
     }
     uint64_t *enqueued_ns = enqueue_times(model, ops, op_count);
-    bool *updates = find_updates(model, ops, op_count);
+    bool *updates = find_updates(model, ops, op_count), *launching = find_launching(model, ops, op_count);
     sequence.events = malloc((op_count + waits + 1) * sizeof(*sequence.events));
-    if (!sequence.events || !enqueued_ns || !updates) {
+    if (!sequence.events || !enqueued_ns || !updates || !launching) {
         free(sequence.events);
+        free(launching);
         free(enqueued_ns);
         free(updates);
         free(calls);
@@ -263,7 +284,9 @@ int gw_sequence_create(const struct gw_model *model, uint32_t process, struct gw
             status = number_of(&tokens, identity, 0, &event->token);
             status = status ? status : number_of(&lanes, identity, 0, &event->lane);
         }
-        if (op && !status && is_of_lane(model, op, sequence.lane)) {
+        const bool loaded = op && is_loaded(model, op, launching);
+        sequence.has_loaders |= loaded;
+        if (op && !status && is_of_lane(model, op, sequence.lane) && !(loaded && without_loaders)) {
             if (sequence.count && goes_on(model, ops, op, &sequence.events[sequence.count - 1])) {
                 sequence.events[sequence.count - 1].last_op = i;
                 continue;
@@ -287,6 +310,7 @@ int gw_sequence_create(const struct gw_model *model, uint32_t process, struct gw
     free(calls);
     free(enqueued_ns);
     free(updates);
+    free(launching);
     if (status) {
         gw_sequence_clear(&sequence);
     } else {

@@ -31,12 +31,14 @@ struct gw_sequence {
     struct gw_sequence_event *events;
     size_t count;
     uint32_t token_count, lane_count, stream_count;
+    bool has_loaders;       /* threads that launch nothing upload */
     uint32_t *lane_streams; /* by lane: below stream_count; waits have one of their own */
 };
 
-/* Builds the sequence of a process: of its lane with the most operations, which the others keep step with. Release with
- * gw_sequence_clear. Returns 0 or -ENOMEM. */
-int gw_sequence_create(const struct gw_model *model, uint32_t process, struct gw_sequence *ret_sequence);
+/* Builds the sequence of a process: of its lane with the most operations, which the others keep step with; without the
+ * uploads of threads that launch nothing, if asked for. Release with gw_sequence_clear. Returns 0 or -ENOMEM. */
+int gw_sequence_create(const struct gw_model *model, uint32_t process, bool without_loaders,
+                       struct gw_sequence *ret_sequence);
 void gw_sequence_clear(struct gw_sequence *sequence);
 
 /* Which events begin a repeating unit. */

@@ -11,6 +11,8 @@
 
 #define STEPS_MIN 3u
 #define LONG_WARMUP 1.5       /* times the median step: still warming up */
+#define UNDISTURBED 0.98      /* regularity of steps that no other thread's uploads disturb, … */
+#define MORE_REGULAR 0.02     /* … and by how much more regular they have to be without them */
 #define COMPILE_MIN_NS 50000u /* a look-up that takes less has loaded nothing */
 
 static uint64_t range_begin_ns(const struct gw_sequence *sequence, const struct gw_step_range *range)
@@ -178,7 +180,7 @@ struct search {
     struct gw_sequence sequence;
     struct gw_step_range *ranges;
     size_t count;
-    double confidence;
+    double confidence, regularity;
     uint32_t micro_steps;
 };
 
@@ -188,16 +190,41 @@ struct searches {
     struct search *list; /* of the processes from there on */
 };
 
-static int search_process(void *user, size_t index)
+static void clear_search(struct search *search)
 {
-    const struct searches *searches = user;
-    uint32_t process = searches->first_process + (uint32_t)index;
-    struct search *search = &searches->list[index];
+    free(search->ranges);
+    gw_sequence_clear(&search->sequence);
+    *search = (struct search){0};
+}
+
+/* How alike the steps are that follow each other, and how much of the time from the first to the last they are. */
+static int measure_regularity(struct search *search)
+{
+    const struct gw_step_range *ranges = search->ranges;
+    uint32_t *counts = calloc(search->sequence.token_count + 1u, sizeof(*counts));
+    double alike = 0;
+    size_t covered = 0;
+    if (!counts) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i + 1 < search->count; i++) {
+        size_t end = ranges[i].first + ranges[i].count, next = ranges[i + 1].first;
+        alike += gw_similarity(&search->sequence, counts, ranges[i].first, end, next, next + ranges[i + 1].count);
+        covered += ranges[i].count;
+    }
+    free(counts);
+    if (search->count > STEPS_MIN) {
+        size_t span = ranges[search->count - 1].first - ranges[0].first;
+        search->regularity = alike / (double)(search->count - 1) * (double)covered / (double)span;
+    }
+    return 0;
+}
+
+static int search_sequence(const struct gw_model *model, uint32_t process, bool without_loaders, struct search *search)
+{
     struct gw_mark mark;
     bool found = false;
-    int status = searches->model->processes[process].op_count
-                     ? gw_sequence_create(searches->model, process, &search->sequence)
-                     : 0;
+    int status = gw_sequence_create(model, process, without_loaders, &search->sequence);
     if (!status && search->sequence.count) {
         status = gw_period_find(&search->sequence, &mark, &search->confidence, &found);
     }
@@ -205,14 +232,31 @@ static int search_process(void *user, size_t index)
         search->micro_steps = mark.parts;
         status = gw_period_apply(&search->sequence, &mark, &search->ranges, &search->count);
     }
-    return status;
+    return status ? status : measure_regularity(search);
 }
 
-static void clear_search(struct search *search)
+/* Uploads of threads of their own come between the operations of a step wherever it happens; where they disturb the
+ * search it is tried without them. */
+static int search_process(void *user, size_t index)
 {
-    free(search->ranges);
-    gw_sequence_clear(&search->sequence);
-    *search = (struct search){0};
+    const struct searches *searches = user;
+    const uint32_t process = searches->first_process + (uint32_t)index;
+    struct search *search = &searches->list[index], other = {0};
+    if (!searches->model->processes[process].op_count) {
+        return 0;
+    }
+    int status = search_sequence(searches->model, process, false, search);
+    if (!status && search->sequence.has_loaders && search->regularity < UNDISTURBED) {
+        status = search_sequence(searches->model, process, true, &other);
+        if (!status && other.regularity > search->regularity + MORE_REGULAR) {
+            const struct search disturbed = *search;
+            *search = other;
+            other = disturbed;
+            search->confidence = search->confidence > other.confidence ? search->confidence : other.confidence;
+        }
+        clear_search(&other);
+    }
+    return status;
 }
 
 /* Processes are searched side by side, as many at a time as there are threads: a sequence takes about as much memory as
@@ -354,7 +398,7 @@ static int cut_by_name(struct gw_model *model, uint32_t process, const uint8_t *
                        bool *by_ranges)
 {
     struct gw_sequence sequence = {0};
-    int status = gw_sequence_create(model, process, &sequence);
+    int status = gw_sequence_create(model, process, false, &sequence);
     struct gw_step_range *ranges = status ? NULL : malloc((sequence.count + 1) * sizeof(*ranges));
     if (!ranges) {
         status = -ENOMEM;

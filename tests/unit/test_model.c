@@ -1,5 +1,4 @@
 /* The model builder, fed with records made in memory. */
-#include "analyzer/model/sequence.h"
 #include "analyzer/model/steps.h"
 #include "tests/unit/model_fixture.h"
 #include "tests/unit/trace_records.h"
@@ -383,92 +382,6 @@ static void test_steps_from_records(void **state)
     end_trace(&trace);
 }
 
-/* A step of an upload, a kernel and a wait; the first `compiled` of ten load code in between. */
-static size_t count_warmup(int compiled)
-{
-    struct trace trace;
-    uint64_t now_ns = 1000, sequence = 0;
-    size_t warmup = 0;
-    begin_trace(&trace);
-    add_stream(&trace, 10, 0, STREAM, 1);
-    add_function(&trace, 20, "kernel");
-    for (int step = 0; step < 10; step++) {
-        add_copy(&trace, ++sequence, now_ns, now_ns + 10, STREAM);
-        if (step < compiled) {
-            add_begin(&trace, ++sequence, "cudaLibraryLoadData", now_ns + 50);
-            add_call(&trace, sequence, "cudaLibraryLoadData", 1, now_ns + 50, now_ns + 60050, GW_SITE_HAS_BEGIN);
-        }
-        add_launch(&trace, ++sequence, now_ns + 60105, now_ns + 60110, 1);
-        add_call(&trace, sequence, "cudaLaunchKernel", 1, now_ns + 60100, now_ns + 60120, 0);
-        add_begin(&trace, ++sequence, "cudaDeviceSynchronize", now_ns + 60200);
-        add_call(&trace, sequence, "cudaDeviceSynchronize", 1, now_ns + 60200, now_ns + 60400, GW_SITE_HAS_BEGIN);
-        now_ns += 60500;
-    }
-    const struct gw_model *model = build(&trace);
-    assert_int_equal(model->steps_count, 10);
-    for (size_t step = 0; step < 10; step++) {
-        warmup += model->steps[step].warmup;
-    }
-    end_trace(&trace);
-    return warmup;
-}
-
-static void test_warmup_ends_when_compilation_does(void **state)
-{
-    (void)state;
-    assert_int_equal(count_warmup(0), 1);
-    assert_int_equal(count_warmup(4), 4);
-    assert_int_equal(count_warmup(7), 5);
-}
-
-/* A loop that compiles in every step has no warm-up but its first one. */
-static void test_warmup_that_never_ends(void **state)
-{
-    (void)state;
-    assert_int_equal(count_warmup(10), 1);
-}
-
-/* Launches one kernel of each name and returns which of them update parameters, as far as their names say. With a graph
- * that is replayed besides when has_graph. */
-static uint32_t find_updates(const char *const *names, size_t count, bool has_graph)
-{
-    struct gw_fixture *fixture = gw_fixture_create();
-    const uint32_t thread = gw_fixture_thread(fixture, 100);
-    const uint32_t stream = gw_fixture_stream(fixture, gw_fixture_device(fixture, 0), 0, GW_STREAM_LEGACY);
-    struct gw_sequence sequence;
-    uint32_t updates = 0;
-    for (size_t i = 0; i < count + has_graph; i++) {
-        uint32_t call = gw_fixture_call(fixture, thread, "cudaLaunchKernel", 100 * i, 100 * i + 10, 1);
-        uint32_t op =
-            gw_fixture_op(fixture, call, stream, i < count ? GW_OP_KERNEL : GW_OP_GRAPH, 100 * i + 20, 100 * i + 90);
-        gw_fixture_op_name(fixture, op, i < count ? names[i] : "graph");
-    }
-    struct gw_model *model = gw_fixture_finish(fixture);
-    model->processes[0].op_count = (uint32_t)model->ops_count;
-    assert_int_equal(gw_sequence_create(model, 0, &sequence), 0);
-    for (size_t i = 0; i < count; i++) {
-        assert_true(sequence.events[i].traits & GW_TRAIT_KERNEL);
-        updates |= sequence.events[i].traits & GW_TRAIT_UPDATE ? 1u << i : 0;
-    }
-    gw_sequence_clear(&sequence);
-    gw_model_destroy(model);
-    return updates;
-}
-
-static void test_kernels_that_update_parameters(void **state)
-{
-    (void)state;
-    static const char *const names[] = {
-        "_Z21optimizer_step_kernelPf",
-        "forward_spin_ns",
-        "_ZN2at6native25multi_tensor_apply_kernelINS0_18TensorListMetadataILi4EEENS0_21FusedAdamMathFunctorIfLi4E",
-        "ResourceApplyAdamKernel",
-        "_ZN2at6native29vectorized_elementwise_kernelIZZZlambda",
-        "SGD"};
-    assert_int_equal(find_updates(names, 6, false), 0x2d);
-    assert_int_equal(find_updates(names, 6, true), 0);
-}
-
 static void test_steps_by_name(void **state)
 {
     (void)state;
@@ -573,9 +486,6 @@ int main(void)
         cmocka_unit_test(test_calls_of_the_same_number_on_two_hosts),
         cmocka_unit_test(test_nothing_recorded),
         cmocka_unit_test(test_steps_from_records),
-        cmocka_unit_test(test_kernels_that_update_parameters),
-        cmocka_unit_test(test_warmup_ends_when_compilation_does),
-        cmocka_unit_test(test_warmup_that_never_ends),
         cmocka_unit_test(test_steps_by_name),
         cmocka_unit_test(test_steps_of_graph_launches),
     };
