@@ -2,9 +2,13 @@
  * Chrome trace events in the shape of Kineto (the PyTorch profiler), so that what reads its traces reads these:
  * categories cuda_runtime, cuda_driver, kernel, gpu_memcpy, gpu_memset, user_annotation and ac2g, correlation numbers,
  * ProfilerStep#N for steps. https://github.com/pytorch/kineto, libkineto/src/output_json.cpp.
+ *
+ * Kineto writes a trace for each rank, and which rank it is of into distributedInfo. A trace of several processes has
+ * the metadata process_labels for each that has a rank: its text for people, rank and ranks for readers.
  */
 #include "analyzer/export/export.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +24,45 @@ struct chrome {
     const struct gw_names *names;
     struct gw_exchanges exchanges;
     struct gw_json json;
+    uint32_t *pids; /* of the trace, by process */
 };
+
+/* Above those of Linux: for processes of other hosts and containers that have the pid of one before them. */
+#define PID_AGAIN (1u << 22)
+
+static int by_pid(const void *left, const void *right)
+{
+    const struct gw_process *const *a = left, *const *b = right;
+    if ((*a)->pid != (*b)->pid)
+        return (*a)->pid < (*b)->pid ? -1 : 1;
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* Returns 0 or -ENOMEM. */
+static int number_processes(struct chrome *chrome)
+{
+    const struct gw_model *model = chrome->model;
+    const struct gw_process **list = calloc(model->processes_count + 1, sizeof(*list));
+    chrome->pids = calloc(model->processes_count + 1, sizeof(*chrome->pids));
+    if (!list || !chrome->pids) {
+        free(list);
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < model->processes_count; i++)
+        list[i] = &model->processes[i];
+    qsort(list, model->processes_count, sizeof(*list), by_pid);
+    for (size_t i = 0; i < model->processes_count; i++) {
+        const uint32_t index = (uint32_t)(list[i] - model->processes);
+        chrome->pids[index] = i && list[i - 1]->pid == list[i]->pid ? PID_AGAIN + index : list[i]->pid;
+    }
+    free(list);
+    return 0;
+}
+
+static uint32_t thread_pid(const struct chrome *chrome, uint32_t thread)
+{
+    return chrome->pids[chrome->model->threads[thread].process];
+}
 
 /* GPUs are processes of the trace, by ordinal; by index where several processes may each have a GPU 0. */
 static uint32_t gpu_pid(const struct gw_model *model, uint32_t device)
@@ -63,6 +105,21 @@ static void put_label(struct chrome *chrome, const char *what, uint64_t pid, uin
     close_slice(chrome);
 }
 
+static void put_rank(struct chrome *chrome, const struct gw_process *process, uint32_t pid)
+{
+    char label[48];
+    int length = snprintf(label, sizeof(label), "rank %d", (int)process->rank);
+    if (process->ranks)
+        snprintf(label + length, sizeof(label) - (size_t)length, " of %u", process->ranks);
+    open_event(chrome, "M", NULL, "process_labels", pid, 0, chrome->model->run.begin_ns);
+    gw_json_open_map(&chrome->json, "args");
+    gw_json_text(&chrome->json, "labels", label);
+    gw_json_signed(&chrome->json, "rank", process->rank);
+    if (process->ranks)
+        gw_json_number(&chrome->json, "ranks", process->ranks);
+    close_slice(chrome);
+}
+
 static void put_flow(struct chrome *chrome, const char *phase, uint32_t id, uint64_t pid, uint64_t tid, uint64_t ts_ns)
 {
     open_event(chrome, phase, "ac2g", "ac2g", pid, tid, ts_ns);
@@ -78,12 +135,14 @@ static void write_labels(struct chrome *chrome)
     char label[2 * GW_DEVICE_NAME_BYTES];
     for (size_t i = 0; i < model->processes_count; i++) {
         const struct gw_process *process = &model->processes[i];
-        put_label(chrome, "process_name", process->pid, 0, process->exe ? process->exe : "process");
+        put_label(chrome, "process_name", chrome->pids[i], 0, process->exe ? process->exe : "process");
+        if (process->rank >= 0)
+            put_rank(chrome, process, chrome->pids[i]);
     }
     for (size_t i = 0; i < model->threads_count; i++) {
         const struct gw_thread *thread = &model->threads[i];
         snprintf(label, sizeof(label), "thread %u (%s)", thread->tid, thread->name ? thread->name : "unnamed");
-        put_label(chrome, "thread_name", model->processes[thread->process].pid, thread->tid, label);
+        put_label(chrome, "thread_name", chrome->pids[thread->process], thread->tid, label);
     }
     for (uint32_t i = 0; i < model->devices_count; i++) {
         const struct gw_device *device = &model->devices[i];
@@ -107,7 +166,7 @@ static int write_calls(struct chrome *chrome)
         const struct gw_function *row = gw_function_row(call->function);
         const struct gw_thread *thread = &model->threads[call->thread];
         put_slice(chrome, row && row->api == GW_API_DRV ? "cuda_driver" : "cuda_runtime",
-                  gw_function_name(call->function), model->processes[thread->process].pid, thread->tid, call->begin_ns,
+                  gw_function_name(call->function), chrome->pids[thread->process], thread->tid, call->begin_ns,
                   call->end_ns);
         gw_json_number(&chrome->json, "correlation", gw_correlator_next(&correlator, model, i));
         if (call->result)
@@ -157,6 +216,9 @@ static void put_collective(struct chrome *chrome, uint32_t op)
     gw_json_text(&chrome->json, "dtype", elements.type);
     gw_json_number(&chrome->json, "Group size", communicator->size);
     gw_json_text(&chrome->json, "Process Group Name", id);
+    gw_json_number(&chrome->json, "Rank", communicator->rank);
+    if (collective->kind == GW_COMM_SEND || collective->kind == GW_COMM_RECV)
+        gw_json_number(&chrome->json, collective->kind == GW_COMM_SEND ? "Dst Rank" : "Src Rank", collective->rank);
     gw_json_number(&chrome->json, "Seq", collective->sequence);
     gw_json_number(&chrome->json, "grouped collectives", count);
     if (collective->arrival_wait_ns != GW_TIME_UNKNOWN)
@@ -212,7 +274,7 @@ static void write_op(struct chrome *chrome, uint32_t index)
     if (op->outer_call != GW_NONE) {
         const struct gw_call *call = &model->calls[op->outer_call];
         const struct gw_thread *thread = &model->threads[call->thread];
-        put_flow(chrome, "s", op->outer_call + 1, model->processes[thread->process].pid, thread->tid, call->begin_ns);
+        put_flow(chrome, "s", op->outer_call + 1, thread_pid(chrome, call->thread), thread->tid, call->begin_ns);
         put_flow(chrome, "f", op->outer_call + 1, pid, stream->number, op->start_ns);
     }
 }
@@ -235,8 +297,8 @@ static void write_annotations(struct chrome *chrome)
     for (size_t i = 0; i < model->ranges_count; i++) {
         const struct gw_range *range = &model->ranges[i];
         const struct gw_thread *thread = &model->threads[range->thread];
-        put_slice(chrome, "user_annotation", model->names[range->name], model->processes[thread->process].pid,
-                  thread->tid, range->begin_ns, range->end_ns);
+        put_slice(chrome, "user_annotation", model->names[range->name], thread_pid(chrome, range->thread), thread->tid,
+                  range->begin_ns, range->end_ns);
         if (range->category_name)
             gw_json_text(&chrome->json, "category", model->names[range->category_name - 1]);
         if (range->payload_type)
@@ -246,8 +308,8 @@ static void write_annotations(struct chrome *chrome)
     for (size_t i = 0; i < model->steps_count; i++) {
         const struct gw_step *step = &model->steps[i];
         snprintf(name, sizeof(name), "ProfilerStep#%u", step->number);
-        put_slice(chrome, "user_annotation", name, model->processes[step->process].pid, step_tid(model, step),
-                  step->begin_ns, step->end_ns);
+        put_slice(chrome, "user_annotation", name, chrome->pids[step->process], step_tid(model, step), step->begin_ns,
+                  step->end_ns);
         gw_json_bool(&chrome->json, "warm-up", step->warmup);
         close_slice(chrome);
     }
@@ -260,7 +322,7 @@ static void write_compilers(struct chrome *chrome)
     char label[64];
     for (size_t i = 0; i < model->compilers_count; i++) {
         const struct gw_compiler *compiler = &model->compilers[i];
-        const uint32_t pid = compiler->process == GW_NONE ? compiler->pid : model->processes[compiler->process].pid;
+        const uint32_t pid = compiler->process == GW_NONE ? compiler->pid : chrome->pids[compiler->process];
         snprintf(label, sizeof(label), "process %u (%s)", compiler->pid, compiler->name);
         put_label(chrome, "thread_name", pid, compiler->pid, label);
         put_slice(chrome, "compiler", compiler->name, pid, compiler->pid, compiler->begin_ns, compiler->end_ns);
@@ -292,7 +354,7 @@ static void write_devices(struct chrome *chrome)
 static int write_document(struct chrome *chrome)
 {
     const struct gw_model *model = chrome->model;
-    int32_t rank = model->processes_count ? model->processes[0].rank : -1;
+    int32_t rank = model->processes_count == 1 ? model->processes[0].rank : -1;
     gw_json_open_map(&chrome->json, NULL);
     gw_json_number(&chrome->json, "schemaVersion", 1);
     write_devices(chrome);
@@ -326,13 +388,15 @@ int gw_export_chrome(const struct gw_model *model, const struct gw_budget *budge
     (void)budget; /* a trace of this kind has no place for the causes of idle time */
     int status = gw_names_init(&names, model);
     int exchanges_status = gw_exchanges_init(&chrome.exchanges, model);
-    status = status ? status : exchanges_status ? exchanges_status : gw_output_open(&output, path);
+    status = status ? status : exchanges_status ? exchanges_status : number_processes(&chrome);
+    status = status ? status : gw_output_open(&output, path);
     if (!status) {
         status = gw_json_init(&chrome.json, &output);
         status = status ? status : write_document(&chrome);
         gw_json_release(&chrome.json);
         status = gw_output_close(&output, status);
     }
+    free(chrome.pids);
     gw_exchanges_release(&chrome.exchanges);
     gw_names_release(&names);
     return status;

@@ -507,8 +507,9 @@ static uint64_t first_death_ns(const struct gw_model *model)
     }
     for (size_t i = 0; i < model->processes_count; i++) {
         const struct gw_process *process = &model->processes[i];
-        const bool was_killed =
-            process->ranks > 1 && process->op_count && model->recordings[process->recording].exit_signal;
+        /* An imported trace has no recording, and tells of no end. */
+        const bool was_killed = process->ranks > 1 && process->op_count && model->recordings_count &&
+                                model->recordings[process->recording].exit_signal;
         if ((was_killed || (some_ended && broke_off(model, process))) && process->last_ns < first_ns) {
             first_ns = process->last_ns;
         }

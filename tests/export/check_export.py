@@ -41,8 +41,9 @@ class Check:
         self.expect(not missing and not extra, f"{what}: {sum(missing.values())} missing, e.g. {list(missing)[:2]}; "
                     f"{sum(extra.values())} unwanted, e.g. {list(extra)[:2]}")
 
-    def run(self, *words):
-        return subprocess.run([self.gpuwitness, *words], capture_output=True, text=True, check=False)
+    def run(self, *words, **environment):
+        return subprocess.run([self.gpuwitness, *words], capture_output=True, text=True, check=False,
+                              env={**os.environ, **environment})
 
 
 def table(path):
@@ -265,6 +266,32 @@ def check_results(check, programs):
                    wanted, "sqlite: results")
 
 
+def check_ranks(check, program):
+    """Ranks in processes and in threads, read back from a trace that holds all of them: each process has its rank, and
+    each collective its communicator's rank, its times and the wait for the others."""
+    for place, processes in (("processes", 3), ("threads", 1)):
+        run, path = check.folder / place, check.folder / f"{place}.chrome"
+        (check.folder / "three.conf").write_text("devices 3\nnccl_gbps 4\n")
+        check.run("record", "-q", f"--simgpu={check.folder / 'three.conf'}", "-o", run, "--", program,
+                  SCENARIO_RANKS="3", SCENARIO_PLACE=place)
+        check.run("export", "--format", "chrome", "-o", path, run)
+        ours, theirs = report(check, run), report(check, path)
+        ranks = [sorted(p["rank"] for p in r["run"]["processes"] if p["rank"] is not None) for r in (ours, theirs)]
+        check.same(ranks[1], ranks[0], f"{place}: ranks of processes read back", may_be_empty=True)
+        check.expect(len(ranks[0]) == (3 if processes == 3 else 0), f"{place}: ranks {ranks[0]}")
+        tables = []
+        for source in (run, path):
+            folder = check.folder / f"{source.name}.tables"
+            check.run("export", "-o", folder, source)
+            tables.append([tuple(r[c] for c in ("seq", "rank", "op", "bytes", "start_ns", "end_ns", "arrival_wait_ns", "busbw_gbps"))
+                           for r in table(folder / "collectives.csv")])
+        check.expect({r[1] for r in tables[0]} == {"0", "1", "2"} and any(int(r[6] or 0) > 0 for r in tables[0]),
+                     f"{place}: ranks and waits in {tables[0][:3]}")
+        check.same(tables[1], tables[0], f"{place}: collectives read back")
+        waits = [r["budget_ms"]["comm_wait"] for r in (ours, theirs)]
+        check.expect(abs(waits[0] - waits[1]) < 2e-6, f"{place}: comm_wait {waits}")
+
+
 def check_processes(check, program):
     """Each of two processes that use the GPU of the same number has its lanes for itself."""
     run, path = check.folder / "two", check.folder / "two.chrome"
@@ -342,13 +369,14 @@ def main():
                 globals()[f"check_{kind}"](check, path, tables)
             if tables["collectives"]:
                 check_collectives(check, {kind: check.folder / f"{program}.{kind}" for kind in FORMATS}, tables)
-            else:  # what a rank waits for another is not imported
+            else:  # ranks: check_ranks
                 for kind in ("chrome", "sqlite"):
                     check_round_trip(check, run, check.folder / f"{program}.{kind}", f"{program}, {kind} read back")
             print(f"{program}: {len(tables['calls'])} calls, {len(tables['ops'])} operations, "
                   f"{len(tables['steps'])} steps, {len(tables['gaps'])} gaps compared in {len(FORMATS)} formats")
         check_results(check, examples.parent / "programs")
         check_processes(check, examples / "train_loop")
+        check_ranks(check, examples.parent / "scenarios" / "late_rank")
         check_failures(check, run)
     return 1 if check.faults else 0
 

@@ -22,6 +22,8 @@ struct gw_import_collective {
     uint64_t group;      /* names the communicator within the trace */
     uint64_t size_bytes; /* as struct gw_collective */
     uint32_t size;       /* ranks of the communicator */
+    int32_t rank;        /* of the process in it; negative: not known */
+    uint32_t peer;       /* of a message, 0 where there is none */
     uint8_t kind;        /* enum gw_comm_kind */
     uint8_t type;        /* ncclDataType_t */
 };

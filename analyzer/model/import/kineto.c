@@ -74,7 +74,12 @@ static const struct key_name args_keys[] = {NUMBER("device", DEVICE),
                                             KEY("Process Group Name", KEY_GROUP),
                                             NUMBER("In msg nelems", ELEMENTS_IN),
                                             NUMBER("Out msg nelems", ELEMENTS_OUT),
-                                            NUMBER("Group size", GROUP_SIZE)};
+                                            NUMBER("Group size", GROUP_SIZE),
+                                            NUMBER("Rank", GROUP_RANK),
+                                            NUMBER("Src Rank", FROM),
+                                            NUMBER("Dst Rank", TO),
+                                            NUMBER("rank", RANK),
+                                            NUMBER("ranks", RANKS)};
 static const struct key_name distributed_keys[] = {KEY("rank", KEY_RANK), KEY("nccl_version", KEY_NCCL_VERSION)};
 static const struct key_name device_keys[] = {KEY("id", KEY_DEVICE_ID),
                                               KEY("name", KEY_DEVICE_NAME),
@@ -453,7 +458,8 @@ static int fill_run(struct gw_kineto *self, struct gw_model *model)
         }
     }
     for (size_t p = 0; p < model->processes_count; p++) {
-        model->processes[p].rank = self->rank;
+        if (model->processes[p].rank < 0)
+            model->processes[p].rank = self->rank;
     }
     return fill_devices(self, model);
 }

@@ -155,6 +155,8 @@ static int take_collective(struct gw_assembly *assembly, const struct gw_kineto_
         /* the whole vector is on the side that has more of it */
         .size_bytes = width * larger(number(event, GW_KINETO_ELEMENTS_IN, 0), number(event, GW_KINETO_ELEMENTS_OUT, 0)),
         .size = (uint32_t)number(event, GW_KINETO_GROUP_SIZE, 0),
+        .rank = has(event, BIT(GROUP_RANK)) ? (int32_t)event->numbers[GW_KINETO_GROUP_RANK] : -1,
+        .peer = (uint32_t)number(event, event->collective == GW_COMM_SEND ? GW_KINETO_TO : GW_KINETO_FROM, 0),
         .kind = event->collective,
         .type = event->type,
     };
@@ -192,9 +194,28 @@ static int take_op(struct gw_assembly *assembly, const struct gw_kineto_event *e
     return gw_assembly_add_op(assembly, &op);
 }
 
+static int take_rank(struct gw_kineto_labels *labels, const struct gw_kineto_event *event)
+{
+    const int64_t rank = event->numbers[GW_KINETO_RANK];
+    if (!has(event, BIT(PID) | BIT(RANK)) || rank < 0 || rank > INT32_MAX) {
+        return 0;
+    }
+    if (GW_GROW(labels->list, labels->list_count)) {
+        return -ENOMEM;
+    }
+    labels->list[labels->list_count++] = (struct gw_kineto_label){.pid = (uint32_t)event->numbers[GW_KINETO_PID],
+                                                                  .of_process = true,
+                                                                  .rank = (int32_t)rank,
+                                                                  .ranks = (uint32_t)number(event, GW_KINETO_RANKS, 0)};
+    return 0;
+}
+
 static int take_label(struct gw_kineto_labels *labels, const struct gw_kineto_event *event)
 {
     bool of_process = strcmp(event->name.bytes, "process_name") == 0;
+    if (strcmp(event->name.bytes, "process_labels") == 0) {
+        return take_rank(labels, event);
+    }
     if ((!of_process && strcmp(event->name.bytes, "thread_name") != 0) || !event->args_name.length ||
         !has(event, BIT(PID))) {
         return 0;
@@ -263,7 +284,10 @@ int gw_kineto_apply_labels(struct gw_builder *builder, const struct gw_kineto_la
         const struct gw_kineto_label *label = &labels->list[i];
         const uint32_t *process = gw_map_find(&builder->processes, label->pid, 0);
         const uint32_t *thread = process ? gw_map_find(&builder->threads, label->tid, *process) : NULL;
-        if (label->of_process && process) {
+        if (process && !label->text) {
+            builder->model->processes[*process].rank = label->rank;
+            builder->model->processes[*process].ranks = label->ranks;
+        } else if (label->of_process && process) {
             status = replace(&builder->model->processes[*process].exe, label->text);
         } else if (!label->of_process && thread) {
             status = replace(&builder->model->threads[*thread].name, label->text);

@@ -39,6 +39,11 @@ enum gw_kineto_field {
     GW_KINETO_ELEMENTS_IN, /* of a collective */
     GW_KINETO_ELEMENTS_OUT,
     GW_KINETO_GROUP_SIZE,
+    GW_KINETO_GROUP_RANK,
+    GW_KINETO_FROM, /* of a message: ranks of the group */
+    GW_KINETO_TO,
+    GW_KINETO_RANK, /* of a process, and how many there are: written by our own export only */
+    GW_KINETO_RANKS,
     GW_KINETO_NUMBER_COUNT
 };
 
@@ -59,11 +64,13 @@ struct gw_kineto_event {
 uint8_t gw_kineto_collective(const char *text, size_t length);
 uint8_t gw_kineto_type(const char *text, size_t length);
 
-/* Names that metadata events give to processes and threads, which may come after everything else. */
+/* Names and ranks that metadata events give to processes and threads, which may come after everything else. */
 struct gw_kineto_label {
     uint32_t pid, tid;
     bool of_process;
-    char *text;
+    char *text; /* NULL: it is the process's rank that is told */
+    int32_t rank;
+    uint32_t ranks;
 };
 
 struct gw_kineto_labels {
@@ -74,7 +81,7 @@ struct gw_kineto_labels {
 /* Adds the event to the assembly or the labels. Returns 0, -ENOMEM or -EFBIG. */
 int gw_kineto_take(struct gw_assembly *assembly, struct gw_kineto_labels *labels, const struct gw_kineto_event *event);
 
-/* Names those processes and threads that calls and ranges made known. Returns 0 or -ENOMEM. */
+/* Tells those processes and threads that calls and ranges made known. Returns 0 or -ENOMEM. */
 int gw_kineto_apply_labels(struct gw_builder *builder, const struct gw_kineto_labels *labels);
 
 void gw_kineto_labels_clear(struct gw_kineto_labels *labels);

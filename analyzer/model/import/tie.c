@@ -211,25 +211,27 @@ static int order_keys(const struct gw_assembly *assembly, const struct gw_op *op
     return status ? status : gw_radix_sort(order, count); /* stable: operations of one graph launch stay in time */
 }
 
-/* The communicator of that name in a process, made when it is new; GW_NONE only when there is no memory. */
+/* The communicator of that name on a device, made when it is new; GW_NONE only when there is no memory. */
 static uint32_t communicator_of(const struct gw_assembly *assembly, struct gw_map *known, uint32_t device,
                                 const struct gw_import_collective *collective)
 {
     struct gw_model *model = assembly->builder.model;
     uint32_t process = model->devices[device].process;
-    const uint32_t *number = gw_map_find(known, collective->group, process);
+    const uint32_t *number = gw_map_find(known, collective->group, device);
     if (number) {
         return *number;
     }
     uint32_t added = (uint32_t)model->communicators_count;
     if (GW_GROW(model->communicators, model->communicators_count) ||
-        gw_map_insert(known, collective->group, process, added)) {
+        gw_map_insert(known, collective->group, device, added)) {
         return GW_NONE;
     }
     model->communicators[model->communicators_count++] =
         (struct gw_communicator){.id = collective->group,
                                  .process = process,
-                                 .rank = assembly->rank < 0 ? 0 : (uint32_t)assembly->rank,
+                                 .rank = (uint32_t)(collective->rank >= 0 ? collective->rank
+                                                    : assembly->rank >= 0 ? assembly->rank
+                                                                          : 0),
                                  .size = collective->size,
                                  .device = device};
     return added;
@@ -261,6 +263,7 @@ static int tie_collectives(const struct gw_assembly *assembly, const struct gw_s
                                                                                 .op = (uint32_t)i,
                                                                                 .stream = op->stream,
                                                                                 .match = GW_NONE,
+                                                                                .rank = from->peer,
                                                                                 .kind = from->kind,
                                                                                 .type = from->type};
     }
