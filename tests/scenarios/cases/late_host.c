@@ -1,8 +1,7 @@
 /*
  * source: nccl#460, with the cause on the host
  * fault: one of two ranks prepares its batch on the host while its GPU idles and the other waits
- * verdict: straggler, device-sync
- * also: dispatch-bound
+ * verdict: straggler, device-sync, dispatch-bound
  * repaired: device-sync
  * config: devices 2
  * config: nccl_gbps 4
