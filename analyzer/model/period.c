@@ -215,7 +215,7 @@ static bool is_as_good(const struct gw_sequence *sequence, const struct gw_judge
     size_t at_begin = judged->count ? gw_first_mark_at(best, judged->positions[0]) : 0, missed = 0;
     double least = AS_GOOD_SHARE * best->score;
     if (judged->count + at_begin >= best->count) {
-        least -= fmin(FIRST_SHARE, FIRST_UNITS * best->period / (double)sequence->count);
+        least -= fmin(FIRST_SHARE, fmin((double)at_begin, FIRST_UNITS) * best->period / (double)sequence->count);
     }
     for (size_t i = at_begin + 1; i + 1 < best->count; i++) {
         const size_t *at = best->positions + i;

@@ -139,6 +139,21 @@ static void test_interrupted(void **state)
     }
 }
 
+/* A rank sleeps in the middle of every eighth step. At the head of each other one but the next it is silent for longer
+ * than else, if only for microseconds. */
+static void test_late_in_every_eighth_step(void **state)
+{
+    (void)state;
+    struct play *play = begin_play();
+    for (int i = 0; i < 44; i++) {
+        play_text(play, "s|");
+        play->now_ns += i % 8 == 4 ? 0 : 3000;
+        play_text(play, i % 8 == 3 ? "ffffs.bco" : "ffffbco");
+    }
+    play_text(play, "s");
+    expect_truth(play, 0.8);
+}
+
 static void test_log_line_every_ten_steps(void **state)
 {
     (void)state;
@@ -214,6 +229,7 @@ int main(void)
         cmocka_unit_test(test_epochs_of_replays),
         cmocka_unit_test(test_evaluation_after_graph_replays),
         cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_late_in_every_eighth_step),
         cmocka_unit_test(test_log_line_every_ten_steps),
         cmocka_unit_test(test_evaluation_between),
         cmocka_unit_test(test_evaluation_every_few_steps),
