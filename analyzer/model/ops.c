@@ -10,6 +10,37 @@ static uint64_t timing_key(uint32_t process, uint8_t op_index)
     return (uint64_t)process << 8 | op_index;
 }
 
+/* Whether the times are of a process or device that was not announced, where others were: the trace is damaged there.
+ */
+static bool is_of_nobody(const struct gw_builder *builder, size_t input, const struct gw_record *timing)
+{
+    const struct gw_model *model = builder->model;
+    const uint32_t *process = gw_map_find(&builder->processes, GW_WHERE_PID(timing->site), input);
+    bool others = false;
+    if (!process) {
+        for (size_t p = 0; p < model->processes_count && !others; p++) {
+            others = model->processes[p].recording == input && model->processes[p].exe;
+        }
+    } else if (!gw_map_find(&builder->devices, GW_WHERE_DEVICE(timing->site), *process)) {
+        for (size_t d = 0; d < model->devices_count && !others; d++) {
+            others = model->devices[d].process == *process && model->devices[d].name;
+        }
+    }
+    return others;
+}
+
+/* The operation's times are lost. */
+static int lose_timing(struct gw_builder *builder, uint32_t reference, uint64_t time_ns)
+{
+    struct gw_model *model = builder->model;
+    if (GW_GROW(model->losses, model->losses_count)) {
+        return -ENOMEM;
+    }
+    model->losses[model->losses_count++] = (struct gw_loss){.begin_ns = time_ns, .end_ns = time_ns};
+    gw_builder_done(builder, reference);
+    return 0;
+}
+
 int gw_build_timings(struct gw_builder *builder)
 {
     size_t count = 0;
@@ -22,9 +53,17 @@ int gw_build_timings(struct gw_builder *builder)
     }
     for (size_t s = 0; s < builder->sources_count; s++) {
         const struct gw_source *source = &builder->sources[s];
+        uint64_t somebody = UINT64_MAX; /* process and device of the operation before */
         for (size_t i = 0; i < source->timings_count; i++) {
             struct gw_record record;
             gw_builder_record_head(builder, source->timings[i], &record);
+            if (record.site >> 24 != somebody && is_of_nobody(builder, source->input, &record)) {
+                if (lose_timing(builder, source->timings[i], record.time_ns)) {
+                    return -ENOMEM;
+                }
+                continue;
+            }
+            somebody = record.site >> 24;
             uint32_t process = gw_builder_process(builder, source->input, GW_WHERE_PID(record.site));
             uint64_t key = timing_key(process, GW_WHERE_OP_INDEX(record.site));
             if (process == GW_NONE || (!gw_map_find(&builder->timings, record.call, key) &&

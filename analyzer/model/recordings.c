@@ -69,6 +69,16 @@ end:
     return status;
 }
 
+/* Nothing is left of the trace, and nothing tells that of it but how long it was. */
+static bool is_emptied(const struct gw_run_file *run, const struct gw_records *records)
+{
+    size_t losses = 0;
+    for (size_t s = 0; s < records->stream_count; s++) {
+        losses += records->streams[s].loss_count;
+    }
+    return !records->packet_count && !losses && records->file_bytes < run->trace_bytes;
+}
+
 static int read_directory(struct gw_recordings *recordings, const char *path, const struct gw_read_progress *progress,
                           struct gw_error *error)
 {
@@ -89,6 +99,12 @@ static int read_directory(struct gw_recordings *recordings, const char *path, co
                               "%s: the trace of the run is missing; copy the whole directory or record "
                               "again",
                               run->trace_path);
+    } else if (!status && is_emptied(run, records)) {
+        status = gw_error_set(
+            error, -ENODATA,
+            "%s: the trace of the run is empty, of %llu bytes when it was recorded %llu are left; copy "
+            "the whole directory or record again",
+            run->trace_path, (unsigned long long)run->trace_bytes, (unsigned long long)records->file_bytes);
     }
     if (status) {
         gw_run_file_destroy(run);

@@ -8,12 +8,17 @@
 #include <unistd.h>
 
 #include "analyzer/read/record_layout.h"
+#include "shim/api/codes.h"
 
 #define BUFFER_BYTES (1u << 20)
 /* More is read of the packet when fewer bytes are left in the buffer: most events are far shorter. */
 #define LOW_BYTES (1u << 14)
 /* Behind the content, so that eight bytes can be loaded wherever an integer begins. */
 #define SPARE_BYTES 8u
+
+/* What the kernel gives processes at most, and 13 days: no call lasts longer. */
+#define PID_MOST (1u << 22)
+#define SPAN_MOST_NS (1ull << 50)
 
 /* Returned where the event is not whole in the buffer. */
 #define BEYOND 1
@@ -253,6 +258,42 @@ static int read_fields(const struct reader *self, const struct gw_event_layout *
     return 0;
 }
 
+/* Whether what every event of its type says is possible: a process's number, times that follow each other. The times of
+ * a GPU's operations come from another clock, and lie before or behind the event by what it is off. */
+static bool is_possible(const struct gw_record *record)
+{
+    const uint64_t before_ns = record->time_ns - record->begin_ns, begin_ns = record->begin_ns;
+    if (record->type < GW_RECORD_call_begin) {
+        return GW_SITE_PID(record->site) <= PID_MOST && before_ns < SPAN_MOST_NS;
+    }
+    switch (record->type) {
+    case GW_RECORD_call_begin:
+        return GW_SITE_PID(record->site) <= PID_MOST;
+    case GW_RECORD_gpu_op:
+        return GW_WHERE_PID(record->site) <= PID_MOST && record->words[GW_ARG_gpu_op_end] - begin_ns < SPAN_MOST_NS &&
+               before_ns + SPAN_MOST_NS < 2 * SPAN_MOST_NS;
+    case GW_RECORD_gpu_node:
+        return GW_WHERE_PID(record->site) <= PID_MOST && record->words[GW_ARG_gpu_node_end] - begin_ns < SPAN_MOST_NS &&
+               before_ns + SPAN_MOST_NS < 2 * SPAN_MOST_NS;
+    case GW_RECORD_thread_gap:
+        return record->words[GW_ARG_thread_gap_end] - begin_ns < SPAN_MOST_NS && before_ns < SPAN_MOST_NS;
+    default:
+        return true;
+    }
+}
+
+/* An event that says what cannot be is lost; several one after the other are one loss. */
+static int lose_event(struct reader *self, uint64_t time_ns)
+{
+    struct gw_record_stream *stream = self->stream;
+    struct gw_record_loss *last = stream->loss_count ? &stream->losses[stream->loss_count - 1] : NULL;
+    if (last && !last->count && last->end_ns == self->clock_ns && last->begin_ns >= self->packet_begin_ns) {
+        last->end_ns = time_ns;
+        return 0;
+    }
+    return gw_record_stream_add_loss(stream, self->clock_ns, time_ns, 0);
+}
+
 /* Reads one event. BEYOND: it goes on behind the buffer; -EBADMSG: it was not recorded so. */
 static int read_event(struct reader *self)
 {
@@ -278,7 +319,9 @@ static int read_event(struct reader *self)
     record.result = 0;
     status = read_fields(self, layout, at, &record, &at);
     if (!status && layout->use == GW_EVENT_KNOWN) {
-        status = gw_record_stream_append(self->stream, &record, record.words, gw_record_words_of[layout->type]);
+        status = is_possible(&record)
+                     ? gw_record_stream_append(self->stream, &record, record.words, gw_record_words_of[layout->type])
+                     : lose_event(self, time_ns);
     } else if (!status) {
         self->read->skipped_events++;
     }

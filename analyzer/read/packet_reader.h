@@ -3,7 +3,8 @@
  * their events are read as trace_metadata.h tells, without Babeltrace: it takes 200 ns an event, this 20.
  *
  * Whatever cannot be what was recorded is taken for damage: an event of no class, one that goes on behind the packet's
- * content, a time outside of the packet's. What is left of such a packet is a loss, and the next packet goes on.
+ * content, a time outside of the packet's. What is left of such a packet is a loss, and the next packet goes on. An event
+ * whose numbers cannot be is a loss by itself.
  *
  * Memory: 1 MB, or the longest event.
  */

@@ -234,6 +234,10 @@ int gw_records_read(const char *path, const struct gw_read_progress *progress, s
         goto end;
     }
     pool.records->trace_count = directories.count;
+    pool.records->file_bytes = directories.file_bytes;
+    for (size_t i = 0; i < pool.task_count; i++) {
+        pool.records->packet_count += pool.tasks[i].range.count;
+    }
     pool.records->stream_count = pool.task_count + 1;
     for (size_t i = 0; i < pool.task_count; i++) {
         pool.tasks[i].stream = &pool.records->streams[i];

@@ -99,6 +99,8 @@ struct gw_records {
     struct gw_record_stream *streams;
     size_t stream_count;
     size_t trace_count;         /* directories with a trace */
+    uint64_t file_bytes;        /* of all files of the traces */
+    size_t packet_count;        /* in all of them */
     uint64_t skipped_events;    /* of classes this version does not know */
     int64_t realtime_offset_ns; /* CLOCK_REALTIME − CLOCK_MONOTONIC of the trace's clock, 0 without a trace */
 };

@@ -249,6 +249,23 @@ static int add_missing_files(struct gw_trace_directory *directory, struct gw_err
     return status == -ENOMEM ? gw_error_set(error, status, "%s: no memory to read the trace", directory->path) : status;
 }
 
+/* Of the files in a folder. */
+static uint64_t bytes_below(const char *path)
+{
+    uint64_t bytes = 0;
+    DIR *folder = opendir(path);
+    struct stat info;
+    for (const struct dirent *entry; folder && (entry = readdir(folder));) {
+        if (fstatat(dirfd(folder), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode)) {
+            bytes += (uint64_t)info.st_size;
+        }
+    }
+    if (folder) {
+        closedir(folder);
+    }
+    return bytes;
+}
+
 static int visit(const char *path, int depth, struct gw_trace_directories *directories, struct gw_error *error)
 {
     int status = 0;
@@ -268,7 +285,8 @@ static int visit(const char *path, int depth, struct gw_trace_directories *direc
     }
     for (int i = 0; i < count && !status; i++) {
         const char *name = entries[i]->d_name;
-        if (name[0] == '.' || strcmp(name, "metadata") == 0 || (is_trace && strcmp(name, "index") == 0)) {
+        const bool is_index_folder = is_trace && strcmp(name, "index") == 0;
+        if (name[0] == '.') {
             continue;
         }
         char *child = join(path, name);
@@ -276,9 +294,15 @@ static int visit(const char *path, int depth, struct gw_trace_directories *direc
         if (!child || lstat(child, &info) != 0) {
             status = gw_error_set(error, child ? -errno : -ENOMEM, "%s/%s cannot be read: %s", path, name,
                                   strerror(child ? errno : ENOMEM));
+        } else if (is_index_folder) {
+            directories->file_bytes += bytes_below(child);
         } else if (S_ISDIR(info.st_mode) && depth < DEPTH_MAX) {
             status = visit(child, depth + 1, directories, error);
-        } else if (S_ISREG(info.st_mode) && is_trace && info.st_size > 0) {
+        } else if (S_ISREG(info.st_mode)) {
+            directories->file_bytes += (uint64_t)info.st_size;
+        }
+        if (!status && child && S_ISREG(info.st_mode) && is_trace && info.st_size > 0 &&
+            strcmp(name, "metadata") != 0) {
             status = add_stream_file(&directories->items[trace], name, (uint64_t)info.st_size, error);
         }
         free(child);

@@ -41,6 +41,7 @@ struct gw_trace_directory {
 struct gw_trace_directories {
     struct gw_trace_directory *items;
     size_t count;
+    uint64_t file_bytes; /* of all files below the path */
 };
 
 /* Finds every directory with a file `metadata` below path (16 levels deep at most) and checks its stream files. Returns

@@ -110,7 +110,7 @@ def events_of(stream, begin_ns):
     yield begin_ns + 3 * gap, True, thread("größer".encode())
     yield begin_ns + 3 * gap, False, other([1, 2, 3])
     yield begin_ns + 4 * gap - 1, False, thread(b"x" * 40000)
-    yield begin_ns + 4 * gap, False, call(2**63)
+    yield begin_ns + 4 * gap, False, call(begin_ns + gap)
 
 
 def ours(trace):
@@ -211,6 +211,17 @@ class Records(unittest.TestCase):
     def test_event_longer_than_the_packet(self):
         for event in ((2, b"\1\2\3no end"), (1, b"\0" * 9 + b"\xff\1"), (0, b"\0" * 31)):
             self.damaged(lambda stream: [(110, False, call(1)), (120, False, event)], end_ns=900)
+
+    def test_impossible_numbers(self):
+        """A call that began after it ended, and one of a process whose number no kernel gives: lost, but the packet goes on."""
+        wrong = [(0, struct.pack("<4Q", 130, 2**40, 7, 0)), (0, struct.pack("<4Q", 100, 2**40, 2**63, 0))]
+        for stream in range(3):
+            self.write(stream, packet(stream, 0, 100, [(110, False, call(1)), (120, False, wrong[0]), (130, False, wrong[1]),
+                                                       (140, False, call(2))]))
+            lines, rest = ours(self.trace)
+            self.assertEqual([line.split()[0] for line in lines], ["110", "140"])
+            self.assertEqual(rest, ["lost 110 130 0", "skipped 0"])
+            (self.trace / f"stream_{stream}").unlink()
 
     def test_stream_of_no_class(self):
         self.write(0, packet(0, 0, 100, [(110, False, call(1))]))

@@ -162,6 +162,26 @@ static void test_handle_used_again(void **state)
     end_trace(&trace);
 }
 
+/* Times on a device that a process with others never announced are damage: no device, and a loss. */
+static void test_times_on_no_device(void **state)
+{
+    (void)state;
+    struct trace trace;
+    begin_trace(&trace);
+    add_device(&trace, 10, 0);
+    add_stream(&trace, 11, 0, 0, 0);
+    add_copy(&trace, 1, 100, 110, 0);
+    add_copy(&trace, 2, 200, 210, 0);
+    add_gpu_op(&trace, 1, 0, GW_GPU_OP_COPY, 105, 140);
+    add_gpu_op(&trace, 2, 188, GW_GPU_OP_COPY, 205, 240);
+    const struct gw_model *model = build(&trace);
+    assert_int_equal(model->devices_count, 1);
+    assert_int_equal(model->ops_count, 2);
+    assert_true(model->ops[1].flags & GW_OP_UNTIMED);
+    assert_int_equal(model->losses_count, 1);
+    end_trace(&trace);
+}
+
 static void test_default_stream_of_two_devices(void **state)
 {
     (void)state;
@@ -476,6 +496,7 @@ int main(void)
         cmocka_unit_test(test_operation_whose_call_was_lost),
         cmocka_unit_test(test_handle_used_again),
         cmocka_unit_test(test_default_stream_of_two_devices),
+        cmocka_unit_test(test_times_on_no_device),
         cmocka_unit_test(test_very_many_streams),
         cmocka_unit_test(test_communication_kernel),
         cmocka_unit_test(test_thread_gap_and_loss),

@@ -111,6 +111,14 @@ static inline void add_stream(struct trace *trace, uint64_t time_ns, unsigned de
     add(trace, 1, (struct gw_record){.type = GW_RECORD_stream, .time_ns = time_ns}, words, GW_ARGS_stream);
 }
 
+static inline void add_device(struct trace *trace, uint64_t time_ns, unsigned device)
+{
+    uint64_t words[GW_ARGS_device] = {[GW_ARG_device_pid] = PID, [GW_ARG_device_device] = device};
+    assert_int_equal(gw_record_stream_add_text(&trace->streams[1], "GPU", 3, &words[GW_ARG_device_name]), 0);
+    words[GW_ARG_device_uuid] = words[GW_ARG_device_pci] = words[GW_ARG_device_name];
+    add(trace, 1, (struct gw_record){.type = GW_RECORD_device, .time_ns = time_ns}, words, GW_ARGS_device);
+}
+
 static inline void add_function(struct trace *trace, uint64_t time_ns, const char *name)
 {
     uint64_t words[GW_ARGS_function] = {[GW_ARG_function_pid] = PID, [GW_ARG_function_func] = KERNEL};
