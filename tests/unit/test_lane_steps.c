@@ -38,9 +38,15 @@ static struct gw_model *build(void)
             }
         }
     }
+    /* A second GPU of the second lane, which does little. */
+    const uint32_t second = gw_fixture_device(fixture, LANES), idle = gw_fixture_stream(fixture, second, 1, 0);
+    gw_fixture_op(fixture,
+                  gw_fixture_call(fixture, 1, "cudaLaunchKernel", begin_of(1, 0) - 9000, begin_of(1, 0) - 8000, 1),
+                  idle, GW_OP_KERNEL, begin_of(1, 0) - 7000, begin_of(1, 0) - 6000);
     for (uint32_t step = 0; step < STEPS; step++)
         gw_fixture_step(fixture, begin_of(0, step), begin_of(0, step + 1), step == 0);
     struct gw_model *model = gw_fixture_finish(fixture);
+    model->devices[second].lane = 1;
     uint32_t counts[LANES] = {0};
     model->processes[0].op_count = (uint32_t)model->ops_count;
     for (uint32_t lane = 0; lane < LANES; lane++)
