@@ -74,14 +74,7 @@ static uint32_t add_cells(const struct gw_budget *budget, uint32_t step, uint32_
                           double sums_ms[GW_CLASS_COUNT])
 {
     uint32_t count = 0;
-    size_t low = 0, high = budget->cells_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (budget->cells[middle].step < step)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = GW_FIRST_NOT(0, budget->cells_count, middle, budget->cells[middle].step < step);
     for (; low < budget->cells_count && budget->cells[low].step == step; low++) {
         if (device == GW_NONE ? budget->cells[low].unused : budget->cells[low].device != device)
             continue;

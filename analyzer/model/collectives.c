@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyzer/model/builder.h"
+#include "analyzer/model/sorted.h"
 #include "shim/api/functions.h"
 
 /* A communication kernel by the outermost call it was launched in. */
@@ -89,15 +90,7 @@ static int list_carriers(struct matching *self)
 
 static size_t first_carrier(const struct matching *self, uint32_t outer_call)
 {
-    size_t low = 0, high = self->carriers_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (self->carriers[middle].outer_call < outer_call) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    const size_t low = GW_FIRST_NOT(0, self->carriers_count, middle, self->carriers[middle].outer_call < outer_call);
     return low;
 }
 

@@ -7,6 +7,7 @@
 
 #include "analyzer/model/builder.h"
 #include "analyzer/model/map.h"
+#include "analyzer/model/sorted.h"
 #include "shim/api/functions.h"
 
 struct list {
@@ -126,15 +127,8 @@ static uint64_t longest_pause(const struct gw_model *model, uint32_t thread, uin
 {
     const struct gw_thread *of = &model->threads[thread];
     const uint32_t *calls = model->thread_calls + of->call_first;
-    uint32_t low = 0, high = of->call_count;
     uint64_t longest = 0;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (model->calls[calls[middle]].begin_ns < begin_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = GW_FIRST_NOT(0, of->call_count, middle, model->calls[calls[middle]].begin_ns < begin_ns);
     /* The outermost call before may reach into it. */
     uint64_t from_ns = begin_ns;
     for (uint32_t i = low; i-- > 0;) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "analyzer/model/copies.h"
+#include "analyzer/model/sorted.h"
 
 /* Smaller ones are flags and counters, equal by chance. */
 #define ROUND_TRIP_BYTES 4096u
@@ -119,14 +120,7 @@ static bool released_between(const struct release *list, size_t count, const str
                              const struct content *second)
 {
     const struct release key = {first->device_ptr, first->t_ns, first->process};
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (by_pointer(&list[middle], &key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const size_t low = GW_FIRST_NOT(0, count, middle, by_pointer(&list[middle], &key) < 0);
     return low < count && list[low].process == key.process && list[low].ptr == key.ptr && list[low].t_ns < second->t_ns;
 }
 

@@ -91,15 +91,7 @@ static int list_step_ends(const struct gw_run_file *run, const struct gw_records
 
 static size_t first_at_or_after(const uint64_t *ends, size_t count, uint64_t time_ns)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (ends[middle] < time_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    const size_t low = GW_FIRST_NOT(0, count, middle, ends[middle] < time_ns);
     return low;
 }
 

@@ -18,15 +18,9 @@
 /* First of the thread's calls that began at time_ns or later. */
 static uint32_t first_call(const struct gw_model *model, const struct gw_thread *thread, uint64_t time_ns)
 {
-    uint32_t low = 0, high = thread->call_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (model->calls[model->thread_calls[thread->call_first + middle]].begin_ns < time_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    const uint32_t low =
+        GW_FIRST_NOT(0, thread->call_count, middle,
+                     model->calls[model->thread_calls[thread->call_first + middle]].begin_ns < time_ns);
     return low;
 }
 

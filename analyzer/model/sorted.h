@@ -19,6 +19,21 @@ uint64_t gw_upper_median_u64(uint64_t *values, size_t count);
 uint64_t gw_at_place_u64(uint64_t *values, size_t count, size_t place);
 uint32_t gw_at_place_u32(uint32_t *values, size_t count, size_t place);
 
+/* The first number from `first` on, below `end`, for which `is_before` does not hold, `end` where it holds for all: an
+ * expression with the number as `at`, which holds up to one and not from there on. */
+#define GW_FIRST_NOT(first, end, at, is_before)                                                                        \
+    __extension__({                                                                                                    \
+        size_t first_ = (first), end_ = (end);                                                                         \
+        while (first_ < end_) {                                                                                        \
+            const size_t at = first_ + (end_ - first_) / 2;                                                            \
+            if (is_before)                                                                                             \
+                first_ = at + 1;                                                                                       \
+            else                                                                                                       \
+                end_ = at;                                                                                             \
+        }                                                                                                              \
+        first_;                                                                                                        \
+    })
+
 /* Goes through about `wanted` of `count` values, from place 0 on, all where there are not many more: returns the place
  * after `at`. By uneven strides, since a loop repeats itself evenly; *state is 1 at first. */
 static inline size_t gw_next_sample(size_t at, size_t count, size_t wanted, uint32_t *state)

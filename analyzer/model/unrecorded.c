@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "analyzer/model/builder.h"
+#include "analyzer/model/sorted.h"
 
 static bool overlaps(const struct gw_loss *loss, uint64_t begin_ns, uint64_t end_ns)
 {
@@ -103,15 +104,7 @@ static void earlier(uint64_t *time_ns, uint64_t other_ns)
 /* First call that began at time_ns or later. */
 static size_t first_call(const struct gw_model *model, uint64_t time_ns)
 {
-    size_t low = 0, high = model->calls_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (model->calls[middle].begin_ns < time_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    const size_t low = GW_FIRST_NOT(0, model->calls_count, middle, model->calls[middle].begin_ns < time_ns);
     return low;
 }
 

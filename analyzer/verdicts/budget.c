@@ -224,27 +224,13 @@ static uint64_t overlap(uint64_t begin_a, uint64_t end_a, uint64_t begin_b, uint
 /* First segment of a device that ends after t_ns. */
 static size_t first_segment(const struct gw_segments *segments, uint64_t t_ns)
 {
-    size_t low = 0, high = segments->list_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (segments->list[middle].end_ns <= t_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const size_t low = GW_FIRST_NOT(0, segments->list_count, middle, segments->list[middle].end_ns <= t_ns);
     return low;
 }
 
 static size_t first_gap(const struct gw_gap *gaps, size_t count, uint64_t t_ns)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (gaps[middle].end_ns <= t_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const size_t low = GW_FIRST_NOT(0, count, middle, gaps[middle].end_ns <= t_ns);
     return low;
 }
 

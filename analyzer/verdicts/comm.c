@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analyzer/model/sorted.h"
 #include "analyzer/verdicts/array.h"
 #include "analyzer/verdicts/arrivals.h"
 #include "analyzer/verdicts/intervals.h"
@@ -205,14 +206,7 @@ uint32_t gw_comm_kernel_of(const struct gw_comm *comm, const struct gw_model *mo
     if (model->ops[op].kind != GW_OP_COMM || model->ops[op].stream == GW_NONE)
         return GW_NONE;
     const uint32_t device = model->streams[model->ops[op].stream].device, end = comm->device_kernels[device + 1];
-    uint32_t low = comm->device_kernels[device], high = end;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (comm->kernels[middle].op < op)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const uint32_t low = GW_FIRST_NOT(comm->device_kernels[device], end, middle, comm->kernels[middle].op < op);
     return low < end && comm->kernels[low].op == op ? low : GW_NONE;
 }
 
@@ -227,14 +221,8 @@ size_t gw_comm_same_step_until(const struct gw_comm *comm, size_t from)
 
 size_t gw_comm_place_after(const struct gw_comm *comm, uint32_t device, uint32_t op)
 {
-    size_t low = comm->device_first[device], high = comm->device_first[device + 1];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (comm->device_ops[middle] <= op)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const size_t low = GW_FIRST_NOT(comm->device_first[device], comm->device_first[device + 1], middle,
+                                    comm->device_ops[middle] <= op);
     return low;
 }
 

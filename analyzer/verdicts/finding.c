@@ -36,14 +36,8 @@ static uint64_t idle_from(const struct gw_judge *judge, uint32_t process, uint64
 {
     uint64_t longest = 0;
     for (uint32_t d = judge->first_device[process]; d != GW_NONE; d = judge->next_device[d]) {
-        size_t low = judge->device_gaps[d], high = judge->device_gaps[d + 1], end = high;
-        while (low < high) {
-            size_t middle = low + (high - low) / 2;
-            if (judge->budget->gaps[middle].end_ns <= from)
-                low = middle + 1;
-            else
-                high = middle;
-        }
+        const size_t end = judge->device_gaps[d + 1];
+        size_t low = GW_FIRST_NOT(judge->device_gaps[d], end, middle, judge->budget->gaps[middle].end_ns <= from);
         uint64_t idle = 0, reached = to;
         for (; low < end && judge->budget->gaps[low].begin_ns <= to; low++) {
             const struct gw_gap *gap = &judge->budget->gaps[low];

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/model/sorted.h"
 #include "analyzer/read/parallel.h"
 
 /* Shares of a gap's CPU time below the first or above the second count as none or all: slivers mislead the eye. */
@@ -85,14 +86,8 @@ void gw_host_release(struct gw_host *host)
 
 size_t gw_host_first_call_from(const struct gw_host *host, uint32_t thread, uint64_t t_ns)
 {
-    size_t low = host->thread_calls[thread], high = host->thread_calls[thread + 1];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (host->model->calls[host->calls[middle]].begin_ns < t_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const size_t low = GW_FIRST_NOT(host->thread_calls[thread], host->thread_calls[thread + 1], middle,
+                                    host->model->calls[host->calls[middle]].begin_ns < t_ns);
     return low;
 }
 
@@ -124,14 +119,8 @@ static enum gw_class class_of_call(const struct gw_model *model, uint32_t call)
 /* Position in model->thread_gaps of the thread's first record that ends after t_ns. */
 static size_t first_gap_ending_after(const struct gw_host *host, uint32_t thread, uint64_t t_ns)
 {
-    size_t low = host->thread_gaps[thread], high = host->thread_gaps[thread + 1];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (host->model->thread_gaps[middle].end_ns <= t_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const size_t low = GW_FIRST_NOT(host->thread_gaps[thread], host->thread_gaps[thread + 1], middle,
+                                    host->model->thread_gaps[middle].end_ns <= t_ns);
     return low;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analyzer/model/copies.h"
+#include "analyzer/model/sorted.h"
 #include "analyzer/verdicts/array.h"
 #include "analyzer/verdicts/judge.h"
 
@@ -160,14 +161,8 @@ static uint64_t come_back_unseen(const struct unseen *unseen)
     uint64_t count = 0;
     for (size_t i = 0; i < unseen->downloads_count; i++) {
         const struct place *download = &unseen->downloads[i];
-        size_t low = 0, high = unseen->sources_count;
-        while (low < high) {
-            size_t middle = low + (high - low) / 2;
-            if (by_place(&unseen->sources[middle], download) < 0)
-                low = middle + 1;
-            else
-                high = middle;
-        }
+        const size_t low =
+            GW_FIRST_NOT(0, unseen->sources_count, middle, by_place(&unseen->sources[middle], download) < 0);
         count += low < unseen->sources_count && unseen->sources[low].host_ptr == download->host_ptr &&
                  unseen->sources[low].size_bytes == download->size_bytes;
     }

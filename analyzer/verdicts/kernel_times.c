@@ -6,6 +6,7 @@
 
 #include "analyzer/model/map.h"
 #include "analyzer/model/radix.h"
+#include "analyzer/model/sorted.h"
 #include "analyzer/verdicts/array.h"
 
 /* Kernels of one name and shape are compared from this many of each sort on. */
@@ -65,15 +66,8 @@ static uint32_t group_of(struct groups *groups, const struct shape *shape)
 
 static uint64_t overlap_ns(const struct gw_beside *beside, const struct gw_op *op)
 {
-    size_t low = 0, high = beside->count;
     uint64_t overlap = 0;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (beside->list[middle].end_ns <= op->start_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = GW_FIRST_NOT(0, beside->count, middle, beside->list[middle].end_ns <= op->start_ns);
     for (; low < beside->count && beside->list[low].begin_ns < op->end_ns; low++) {
         const struct gw_interval *interval = &beside->list[low];
         uint64_t from = interval->begin_ns > op->start_ns ? interval->begin_ns : op->start_ns;

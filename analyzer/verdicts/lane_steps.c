@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyzer/model/sorted.h"
 #include "analyzer/verdicts/intervals.h"
 
 /* An operation of a device that a call enqueued, in order. */
@@ -88,14 +89,7 @@ static int list_sequences(struct finder *self, uint32_t process, uint32_t lanes)
 /* The first entry whose call begins at or after t_ns. Calls of a lane are of one thread most often, and in order. */
 static size_t first_from(const struct sequence *sequence, uint64_t t_ns)
 {
-    size_t low = 0, high = sequence->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (sequence->list[middle].begin_ns < t_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const size_t low = GW_FIRST_NOT(0, sequence->count, middle, sequence->list[middle].begin_ns < t_ns);
     return low;
 }
 
@@ -292,14 +286,7 @@ uint32_t gw_lane_step_at(const struct gw_lane_steps *steps, uint32_t process, ui
     if (!times)
         return gw_step_at(steps->model, process, t_ns);
     const uint32_t first = steps->step_first[process], end = steps->step_end[process];
-    uint32_t low = first, high = end;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (times[middle - first].end_ns <= t_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const uint32_t low = GW_FIRST_NOT(first, end, middle, times[middle - first].end_ns <= t_ns);
     return low < end && times[low - first].begin_ns <= t_ns ? low : GW_NONE;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyzer/model/map.h"
+#include "analyzer/model/sorted.h"
 #include "analyzer/verdicts/array.h"
 #include "analyzer/verdicts/gaps.h"
 #include "analyzer/verdicts/intervals.h"
@@ -197,14 +198,7 @@ static int add_order(struct builder *b, struct gw_replay_node *node, const struc
 static uint32_t place_in_thread(const struct gw_model *model, const struct gw_thread *thread, uint32_t call)
 {
     const uint32_t *calls = model->thread_calls + thread->call_first;
-    uint32_t low = 0, high = thread->call_count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (calls[middle] < call)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const uint32_t low = GW_FIRST_NOT(0, thread->call_count, middle, calls[middle] < call);
     return low;
 }
 
@@ -413,14 +407,7 @@ static void find_engines(struct builder *b)
 /* The first node of a lane that begins at or after t_ns; nodes are in order of begin. */
 static size_t first_node_of(const struct gw_replay *replay, uint32_t lane, uint64_t t_ns)
 {
-    size_t low = 0, high = replay->nodes_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (replay->nodes[middle].begin_ns < t_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = GW_FIRST_NOT(0, replay->nodes_count, middle, replay->nodes[middle].begin_ns < t_ns);
     while (low < replay->nodes_count && replay->thread_lane[replay->nodes[low].thread] != lane)
         low++;
     return low;
@@ -559,14 +546,7 @@ end:
 
 uint32_t gw_replay_node_of(const struct gw_replay *replay, uint32_t call)
 {
-    size_t low = 0, high = replay->nodes_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (replay->nodes[middle].call < call)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const size_t low = GW_FIRST_NOT(0, replay->nodes_count, middle, replay->nodes[middle].call < call);
     return low < replay->nodes_count && replay->nodes[low].call == call ? (uint32_t)low : GW_NONE;
 }
 
