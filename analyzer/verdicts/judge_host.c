@@ -38,9 +38,10 @@ static uint32_t step_of_gap(const struct gw_judge *judge, const struct gw_gap *g
     return within ? (uint32_t)step : GW_NONE;
 }
 
-/* From how long on a pause of the host in a slow step is one that the usual steps do not have, and so the hiccup's: by
- * far longer than the longest of a usual step. GW_TIME_UNKNOWN where slow steps are the rule. 0: no memory. */
-static uint64_t rare_pause_ns(const struct gw_judge *judge)
+/* From how long on a pause of the host in a slow step, asleep or else busy, is one that the usual steps do not have,
+ * and so the hiccup's: by far longer than the longest of a usual step. GW_TIME_UNKNOWN where slow steps are the rule.
+ * 0: no memory. */
+static uint64_t rare_pause_ns(const struct gw_judge *judge, bool asleep)
 {
     const struct gw_model *model = judge->model;
     size_t count = 0;
@@ -53,8 +54,9 @@ static uint64_t rare_pause_ns(const struct gw_judge *judge)
             model->calls[fact->call].begin_ns <= model->calls[before->call].end_ns + longest[before->step])
             continue; /* most pauses: how much of them was off the CPU takes longer to find out */
         uint64_t blocked = 0, pause = gw_fact_pause_ns(judge, fact, &blocked);
-        if (pause - blocked > longest[before->step])
-            longest[before->step] = pause - blocked;
+        const uint64_t length = asleep ? blocked : pause - blocked;
+        if (length > longest[before->step])
+            longest[before->step] = length;
     }
     for (size_t s = 0; longest && s < model->steps_count; s++) {
         if (!model->steps[s].warmup && gw_slow_step_over_ns(&judge->slow, model, s) <= 0)
@@ -136,7 +138,7 @@ int gw_judge_dispatch_bound(struct gw_judge *judge, struct gw_verdict *verdict)
     char rare[120] = "";
     if (!judge->gpu_timed)
         return gw_verdict_unknown(verdict, "needs GPU timing (record --gpu-timing=events)");
-    uint64_t rare_ns = rare_pause_ns(judge), rare_idle_ns = 0;
+    uint64_t rare_ns = rare_pause_ns(judge, false), rare_idle_ns = 0;
     int ret = rare_ns ? gw_finding_init(&finding, judge) : -ENOMEM;
     if (ret < 0)
         return ret;
@@ -280,10 +282,12 @@ static struct dispatcher *find_dispatchers(const struct gw_judge *judge)
 static int judge_sleep(struct gw_judge *judge, struct gw_verdict *verdict, bool head)
 {
     struct gw_finding finding;
-    double asleep_ns = 0, preempted_ns = 0;
+    double asleep_ns = 0, preempted_ns = 0, rare_asleep_ns = 0;
     uint32_t sleepers = 0;
+    /* A late batch is a late batch, however rare; elsewhere one long sleep in a while is a hiccup. */
+    const uint64_t rare_ns = head ? GW_TIME_UNKNOWN : rare_pause_ns(judge, true);
     struct dispatcher *dispatchers = find_dispatchers(judge);
-    int ret = dispatchers ? gw_finding_init(&finding, judge) : -ENOMEM;
+    int ret = dispatchers && rare_ns ? gw_finding_init(&finding, judge) : -ENOMEM;
     if (ret < 0) {
         free(dispatchers);
         return ret;
@@ -301,20 +305,27 @@ static int judge_sleep(struct gw_judge *judge, struct gw_verdict *verdict, bool 
             preempted_ns += (double)blocked;
             continue;
         }
+        if (is_rare(judge, before->step, blocked, rare_ns)) {
+            rare_asleep_ns += (double)blocked;
+            continue;
+        }
         asleep_ns += (double)blocked;
         sleepers += !dispatchers[gw_fact_thread(judge, fact)].sleeps;
         dispatchers[gw_fact_thread(judge, fact)].sleeps = true;
         gw_finding_mark(&finding, judge, fact, GW_EDIT_NO_BLOCK);
     }
     /* Several may sleep at the same time, and for longer than a step: what they do in all can exceed it. */
-    char who[64] = "the dispatching thread sleeps";
+    char who[64] = "the dispatching thread sleeps", rare[80] = "";
+    if (rare_asleep_ns > 0)
+        snprintf(rare, sizeof rare, ", rare sleeps in slow steps apart (%.3f ms a step)",
+                 gw_a_step(judge, rare_asleep_ns) / 1e6);
     if (sleepers > 1)
         snprintf(who, sizeof who, "%u dispatching threads, added up, sleep", sleepers);
     ret = gw_finding_conclude(&finding, judge, verdict,
-                              head ? "%s %.3f ms a step before the step's first work, and other programs take %s CPU "
+                              head ? "%s %.3f ms a step before the step's first work%s, and other programs take %s CPU "
                                      "for %.3f ms"
-                                   : "%s %.3f ms within a step, and other programs take %s CPU for %.3f ms",
-                              who, gw_a_step(judge, asleep_ns) / 1e6, sleepers > 1 ? "their" : "its",
+                                   : "%s %.3f ms within a step%s, and other programs take %s CPU for %.3f ms",
+                              who, gw_a_step(judge, asleep_ns) / 1e6, rare, sleepers > 1 ? "their" : "its",
                               gw_a_step(judge, preempted_ns) / 1e6);
     free(dispatchers);
     gw_finding_release(&finding);
