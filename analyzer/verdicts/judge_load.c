@@ -21,7 +21,7 @@
 /* A kernel that runs in more than this part of the steps is not tried out, it is used. */
 #define TRIAL_FEWER 4u
 #define WARMUP_SHARE 0.05
-#define WARMUP_LEAST_NS 1e9
+#define WARMUP_LEAST_NS 0.5e9
 
 static bool is_load(const struct gw_fact *fact)
 {
@@ -383,13 +383,22 @@ static bool is_stamp(const struct gw_judge *judge, const struct gw_fact *fact)
     return order && order->what == GW_ORDER_EVENT_RECORD;
 }
 
+/* The fact beside one; loads apart, which come before the first launch of a kernel. */
+static const struct gw_fact *neighbour(struct gw_judge *judge, const struct gw_fact *fact, int direction)
+{
+    do
+        fact = direction ? gw_fact_after(judge, fact) : gw_fact_before(judge, fact);
+    while (fact && fact->cls == GW_CALL_COMPILE);
+    return fact;
+}
+
 /* What belongs to a trial besides its kernel: workspaces, waits and time stamps right before and after it. */
 static void drop_round_trial(struct gw_judge *judge, struct gw_finding *finding, const struct gw_fact *trial)
 {
     for (int direction = 0; direction < 2; direction++) {
         const struct gw_fact *fact = trial;
-        while ((fact = direction ? gw_fact_after(judge, fact) : gw_fact_before(judge, fact)) &&
-               fact->step == trial->step && (is_wait(fact) || is_stamp(judge, fact)))
+        while ((fact = neighbour(judge, fact, direction)) && fact->step == trial->step &&
+               (is_wait(fact) || is_stamp(judge, fact)))
             gw_finding_edit(finding, judge, fact, GW_EDIT_DROP);
     }
 }
@@ -400,12 +409,10 @@ static bool is_framed(struct gw_judge *judge, const struct gw_fact *fact)
 {
     bool waits = false;
     for (int direction = 0; direction < 2; direction++) {
-        const struct gw_fact *beside = fact;
-        do
-            beside = direction ? gw_fact_after(judge, beside) : gw_fact_before(judge, beside);
-        while (beside && beside->step == fact->step && is_stamp(judge, beside));
+        const struct gw_fact *next = neighbour(judge, fact, direction), *beside = next;
+        while (beside && beside->step == fact->step && is_stamp(judge, beside))
+            beside = neighbour(judge, beside, direction);
         const bool wait = beside && beside->step == fact->step && is_wait(beside);
-        const struct gw_fact *next = direction ? gw_fact_after(judge, fact) : gw_fact_before(judge, fact);
         if (!next || next->step != fact->step || (!wait && !is_stamp(judge, next)))
             return false;
         waits |= wait;
@@ -431,9 +438,9 @@ static bool in_one_step(const struct tried *name)
     return name->steps == 1 && !name->outside;
 }
 
-/* Counts by name the steps it runs in, and by step the names that run in no other. Returns how many names ran in few
- * steps and framed. */
-static uint32_t find_tried(struct gw_judge *judge, struct tried *names, uint32_t *alone)
+/* Counts by name the steps it runs in, and by step the launches of names that run in no other, and those of names that
+ * run in few, each framed. Returns how many names ran in few steps and framed. */
+static uint32_t find_tried(struct gw_judge *judge, struct tried *names, uint32_t *alone, uint32_t *trials)
 {
     uint32_t framed = 0;
     for (size_t i = 0; i < judge->facts_count; i++) {
@@ -454,10 +461,11 @@ static uint32_t find_tried(struct gw_judge *judge, struct tried *names, uint32_t
         if (kernel == GW_NONE)
             continue;
         alone[fact->step] += in_one_step(&names[kernel]);
-        if (!names[kernel].framed && names[kernel].steps * TRIAL_FEWER <= judge->steps && is_framed(judge, fact)) {
-            names[kernel].framed = true;
-            framed++;
-        }
+        if (names[kernel].steps * TRIAL_FEWER > judge->steps || !is_framed(judge, fact))
+            continue;
+        trials[fact->step]++;
+        framed += !names[kernel].framed;
+        names[kernel].framed = true;
     }
     return framed;
 }
@@ -470,18 +478,22 @@ int gw_judge_autotune(struct gw_judge *judge, struct gw_verdict *verdict)
         return gw_verdict_unknown(verdict, "needs GPU timing (record --gpu-timing=events)");
     struct tried *names = calloc(model->names_count + 1, sizeof *names);
     uint32_t *alone = calloc(model->steps_count + 1, sizeof *alone);
-    int ret = names && alone ? gw_finding_init(&finding, judge) : -ENOMEM;
+    uint32_t *trials = calloc(model->steps_count + 1, sizeof *trials);
+    int ret = names && alone && trials ? gw_finding_init(&finding, judge) : -ENOMEM;
     if (ret < 0)
         goto end;
-    const bool framed = find_tried(judge, names, alone) >= TRIAL_KERNELS;
+    const bool framed = find_tried(judge, names, alone, trials) >= TRIAL_KERNELS;
     uint32_t by_frame = 0;
     for (size_t i = 0; i < judge->facts_count; i++) {
         const struct gw_fact *fact = &judge->facts[i];
         const uint32_t kernel = fact->step == GW_NONE ? GW_NONE : kernel_of(judge, fact);
         if (kernel == GW_NONE)
             continue;
-        const bool together = in_one_step(&names[kernel]) && alone[fact->step] >= TRIAL_KERNELS;
-        if (!together && !(framed && names[kernel].framed && is_framed(judge, fact)))
+        const bool several = alone[fact->step] >= TRIAL_KERNELS;
+        const bool together = in_one_step(&names[kernel]) && several;
+        /* Where several are tried, so is the one that the steps use from then on. */
+        const bool winner = several || (framed && trials[fact->step] >= TRIAL_KERNELS);
+        if (!together && !(((framed && names[kernel].framed) || winner) && is_framed(judge, fact)))
             continue;
         by_frame += !together;
         gw_finding_mark(&finding, judge, fact, GW_EDIT_DROP | GW_EDIT_NO_OP);
@@ -500,6 +512,7 @@ int gw_judge_autotune(struct gw_judge *judge, struct gw_verdict *verdict)
 end:
     free(names);
     free(alone);
+    free(trials);
     return ret;
 }
 
