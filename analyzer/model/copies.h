@@ -61,7 +61,8 @@ int gw_copy_rates(const struct gw_model *model, struct gw_copy_rate ret_rates[GW
 /* ---- content ---- */
 
 enum gw_repeat_kind {
-    GW_REPEAT_SAME, /* the same bytes the same way: an upload while that GPU still has them, or a download from it */
+    GW_REPEAT_SAME, /* the same bytes the same way: an upload while that GPU still has them, or a download from it;
+                       fewer than 4 KiB only from or to the same place */
     GW_REPEAT_BACK  /* an upload brings back what a download had just taken away, 4 KiB or more */
 };
 

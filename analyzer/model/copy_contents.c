@@ -9,11 +9,11 @@
 #include "analyzer/model/sorted.h"
 
 /* Smaller ones are flags and counters, equal by chance. */
-#define ROUND_TRIP_BYTES 4096u
+#define TELLING_BYTES 4096u
 #define DEVICES_LOOKED_AT 64u
 
 struct content {
-    uint64_t hash, size_bytes, device_ptr, t_ns;
+    uint64_t hash, size_bytes, host_ptr, device_ptr, t_ns;
     uint32_t op, process, device;
 };
 
@@ -73,6 +73,7 @@ static int list_contents(const struct gw_model *model, struct content **ret_list
             list[count++] =
                 (struct content){.hash = copy->hash,
                                  .size_bytes = copy->size_bytes,
+                                 .host_ptr = op->kind == GW_OP_H2D ? copy->src : copy->dst,
                                  .device_ptr = op->kind == GW_OP_H2D ? copy->dst : copy->src,
                                  .t_ns = model->calls[op->call].begin_ns,
                                  .op = (uint32_t)i,
@@ -129,6 +130,13 @@ static bool same_bytes(const struct content *a, const struct content *b)
     return a->process == b->process && a->hash == b->hash && a->size_bytes == b->size_bytes;
 }
 
+/* Whether equal bytes mean that the same thing was copied: few bytes only from or to the same place. */
+static bool tells(const struct content *first, const struct content *second)
+{
+    return second->size_bytes >= TELLING_BYTES || first->host_ptr == second->host_ptr ||
+           first->device_ptr == second->device_ptr;
+}
+
 /* The copy of the same bytes before contents[at] on the same device, NULL: none. Only so many are looked through: each
  * of very many devices may have got them. */
 static const struct content *before_on_device(const struct content *contents, size_t at)
@@ -137,7 +145,7 @@ static const struct content *before_on_device(const struct content *contents, si
         const struct content *before = &contents[at - back];
         if (!same_bytes(before, &contents[at]))
             return NULL;
-        if (before->device == contents[at].device)
+        if (before->device == contents[at].device && tells(before, &contents[at]))
             return before;
     }
     return NULL;
@@ -167,7 +175,7 @@ int gw_copy_repeats(const struct gw_model *model, struct gw_repeat **ret_repeats
         if (first && model->ops[first->op].kind == now &&
             (now == GW_OP_D2H || !released_between(releases, release_count, first, second)))
             repeats[found++] = (struct gw_repeat){first->op, second->op, GW_REPEAT_SAME};
-        else if (model->ops[last->op].kind == GW_OP_D2H && now == GW_OP_H2D && second->size_bytes >= ROUND_TRIP_BYTES)
+        else if (model->ops[last->op].kind == GW_OP_D2H && now == GW_OP_H2D && second->size_bytes >= TELLING_BYTES)
             repeats[found++] = (struct gw_repeat){last->op, second->op, GW_REPEAT_BACK};
     }
     *ret_repeats = repeats;
