@@ -405,7 +405,13 @@ int gw_finding_conclude(struct gw_finding *finding, struct gw_judge *judge, stru
     if (ret < 0)
         goto end;
     saving = fmin(saving, bound);
-    switch (gw_judge_saving(judge, saving)) {
+    enum gw_verdict_state state = gw_judge_saving(judge, saving);
+    if (state == GW_CONFIRMED && saving < finding->least_ns) {
+        ret = conclude_ruled_out(judge, verdict, fmin(saving + judge->noise_ns + judge->replay_doubt_ns, bound), sign,
+                                 "mending that is hardly worth it, as it costs at most");
+        goto end;
+    }
+    switch (state) {
     case GW_RULED_OUT:
         ret =
             conclude_ruled_out(judge, verdict, fmin(fmax(saving, 0) + judge->noise_ns + judge->replay_doubt_ns, bound),

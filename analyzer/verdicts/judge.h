@@ -124,6 +124,7 @@ struct gw_finding {
     double host_ns, op_ns; /* sums over marks: time of calls and pauses, time of operations */
     double cap_ns;         /* no more than this per step, whatever the replay says; negative: no cap */
     double owed_ns;        /* over the run: what the repair does instead takes so long where it saves anything */
+    double least_ns;       /* a repair that saves a step less is not worth its making: ruled out */
     uint64_t count;        /* occurrences */
     bool overlaps;         /* the repair lets kernels run beside each other: not only idle time and copies end */
     bool waits;            /* the marked calls wait for the device: long ones do not explain a slow step */
@@ -168,6 +169,16 @@ char *gw_compiler_words(const struct gw_judge *judge, uint32_t thread, uint64_t 
 
 /* One line on a call for a person: its name, bytes or kernel. The caller frees; NULL: no memory. */
 char *gw_describe_call(const struct gw_judge *judge, uint32_t call);
+
+/* Whether a copy is an upload that a stream of its own could hide: page-locked, from 64 KiB on. */
+bool gw_is_large_upload(const struct gw_copy *copy);
+
+/* Uploads on a stream of their own need buffers in turn and events: worth it from this share of a step on. */
+#define GW_OWN_STREAM_SHARE 0.05
+
+/* By operation: 1 for an upload of bytes that the GPU still has, or that came from it. The caller frees; NULL: no
+ * memory. */
+uint8_t *gw_needless_uploads(const struct gw_judge *judge);
 
 /* A judge fills state, numbers, evidence and why of a verdict whose id and suspect are set. Returns 0 or -ENOMEM. */
 typedef int gw_judge_function(struct gw_judge *judge, struct gw_verdict *verdict);

@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyzer/model/copies.h"
 #include "analyzer/model/sorted.h"
@@ -24,17 +25,52 @@ static bool touches(const struct gw_copy *copy, enum gw_host_kind kind)
            (copy->direction == GW_COPY_D2H && copy->dst_kind == kind);
 }
 
+/* By fact: whether it is a small copy right after another one of its direction, in a run that makes many of them: what
+ * it costs is its latency, whatever its memory. *ret_small: small copies in the analysed steps. The caller frees; NULL:
+ * no memory. */
+static bool *find_trains(const struct gw_judge *judge, uint64_t *ret_small)
+{
+    bool *follows = calloc(judge->facts_count + 1, sizeof *follows);
+    uint8_t train = UINT8_MAX; /* direction of the train of copies under way */
+    uint64_t small = 0;
+    for (size_t i = 0; follows && i < judge->facts_count; i++) {
+        const struct gw_fact *fact = &judge->facts[i], *before = gw_fact_before(judge, fact);
+        const struct gw_copy *copy = analysed_copy(judge, fact);
+        if (!before || before->step != fact->step ||
+            (fact->cls != GW_CALL_COPY && fact->cls != GW_CALL_OTHER && fact->cls != GW_CALL_ORDER))
+            train = UINT8_MAX;
+        if (!copy || fact->claimed || copy->size_bytes > SMALL_BYTES || copy->direction == GW_COPY_H2H)
+            continue;
+        small++;
+        follows[i] = train == copy->direction;
+        train = copy->direction;
+    }
+    if (follows && gw_a_step(judge, (double)small) < SMALL_COPIES_A_STEP)
+        memset(follows, 0, judge->facts_count * sizeof *follows);
+    *ret_small = small;
+    return follows;
+}
+
+bool gw_is_large_upload(const struct gw_copy *copy)
+{
+    return copy->direction == GW_COPY_H2D && copy->src_kind == GW_HOST_PINNED && copy->size_bytes >= SMALL_BYTES;
+}
+
 int gw_judge_pageable_copy(struct gw_judge *judge, struct gw_verdict *verdict)
 {
     struct gw_finding finding;
     double bytes = 0;
-    int ret = gw_finding_init(&finding, judge);
-    if (ret < 0)
+    uint64_t small = 0;
+    bool *follows = find_trains(judge, &small);
+    int ret = follows ? gw_finding_init(&finding, judge) : -ENOMEM;
+    if (ret < 0) {
+        free(follows);
         return ret;
+    }
     for (size_t i = 0; i < judge->facts_count; i++) {
         const struct gw_fact *fact = &judge->facts[i];
         const struct gw_copy *copy = analysed_copy(judge, fact);
-        if (!copy || fact->claimed || !touches(copy, GW_HOST_PAGEABLE))
+        if (!copy || fact->claimed || follows[i] || !touches(copy, GW_HOST_PAGEABLE))
             continue;
         bytes += (double)copy->size_bytes;
         gw_finding_mark(&finding, judge, fact,
@@ -47,26 +83,63 @@ int gw_judge_pageable_copy(struct gw_judge *judge, struct gw_verdict *verdict)
     ret = gw_finding_conclude(&finding, judge, verdict, "%.1f copies of %.2f MB in all a step use pageable memory%s",
                               gw_a_step(judge, finding.count), gw_a_step(judge, bytes) / 1e6, rate);
     gw_finding_release(&finding);
+    free(follows);
+    return ret;
+}
+
+/* Puts the large uploads among the marked copies on a stream of their own, or back. */
+static void toggle_own_stream(const struct gw_judge *judge, struct gw_finding *finding)
+{
+    for (size_t i = 0; i < judge->facts_count; i++) {
+        const struct gw_copy *copy = analysed_copy(judge, &judge->facts[i]);
+        uint8_t *edit = &finding->edits[judge->facts[i].call];
+        if (copy && *edit && gw_is_large_upload(copy))
+            *edit ^= GW_EDIT_OTHER_STREAM;
+    }
+}
+
+/* Lets the large uploads among the marked copies run on a stream of their own too, where that gains enough to be worth
+ * it. Stores whether it does. Returns 0 or -ENOMEM. */
+static int consider_own_stream(const struct gw_judge *judge, struct gw_finding *finding, bool *ret_gains)
+{
+    const struct gw_repair repair = {.calls = finding->edits};
+    double same_ns = 0, own_ns = 0;
+    int ret = gw_replay_run(judge->replay, &repair, &same_ns, NULL);
+    toggle_own_stream(judge, finding);
+    if (ret == 0)
+        ret = gw_replay_run(judge->replay, &repair, &own_ns, NULL);
+    *ret_gains = same_ns - own_ns >= GW_OWN_STREAM_SHARE * judge->mean_ns;
+    if (!*ret_gains)
+        toggle_own_stream(judge, finding);
     return ret;
 }
 
 int gw_judge_blocking_copy(struct gw_judge *judge, struct gw_verdict *verdict)
 {
     struct gw_finding finding;
-    int ret = gw_finding_init(&finding, judge);
-    if (ret < 0)
+    uint64_t small = 0;
+    bool own_stream = false, *follows = find_trains(judge, &small);
+    int ret = follows ? gw_finding_init(&finding, judge) : -ENOMEM;
+    if (ret < 0) {
+        free(follows);
         return ret;
+    }
     for (size_t i = 0; i < judge->facts_count; i++) {
         const struct gw_fact *fact = &judge->facts[i];
         const struct gw_copy *copy = analysed_copy(judge, fact);
-        if (copy && !fact->claimed && copy->blocking && !touches(copy, GW_HOST_PAGEABLE) &&
+        if (copy && !fact->claimed && !follows[i] && copy->blocking && !touches(copy, GW_HOST_PAGEABLE) &&
             copy->direction != GW_COPY_H2H)
             gw_finding_mark(&finding, judge, fact, GW_EDIT_QUICK);
     }
-    ret =
-        gw_finding_conclude(&finding, judge, verdict, "%.1f copies a step block though their memory would not need it",
-                            gw_a_step(judge, finding.count));
+    if (finding.count && judge->replay)
+        ret = consider_own_stream(judge, &finding, &own_stream);
+    if (ret == 0)
+        ret = gw_finding_conclude(
+            &finding, judge, verdict, "%.1f copies a step block though their memory would not need it%s",
+            gw_a_step(judge, finding.count),
+            own_stream ? ", the large uploads taken as made beside the kernels, on a stream of their own" : "");
     gw_finding_release(&finding);
+    free(follows);
     return ret;
 }
 
@@ -75,33 +148,24 @@ int gw_judge_tiny_copies(struct gw_judge *judge, struct gw_verdict *verdict)
     struct gw_finding finding;
     const double gbps = judge->replay ? judge->replay->pinned[0].gbps : GW_PINNED_ASSUMED_GBPS;
     uint64_t small = 0;
-    int ret = gw_finding_init(&finding, judge);
-    if (ret < 0)
+    bool *follows = find_trains(judge, &small);
+    int ret = follows ? gw_finding_init(&finding, judge) : -ENOMEM;
+    if (ret < 0) {
+        free(follows);
         return ret;
-    for (int pass = 0; pass < 2; pass++) {
-        uint8_t train = UINT8_MAX; /* direction of the train of copies under way */
-        for (size_t i = 0; i < judge->facts_count; i++) {
-            const struct gw_fact *fact = &judge->facts[i], *before = gw_fact_before(judge, fact);
-            const struct gw_copy *copy = analysed_copy(judge, fact);
-            if (!before || before->step != fact->step ||
-                (fact->cls != GW_CALL_COPY && fact->cls != GW_CALL_OTHER && fact->cls != GW_CALL_ORDER))
-                train = UINT8_MAX;
-            if (!copy || fact->claimed || copy->size_bytes > SMALL_BYTES || copy->direction == GW_COPY_H2H)
-                continue;
-            small += pass == 0;
-            if (pass == 1 && train == copy->direction) {
-                gw_finding_mark(&finding, judge, fact, GW_EDIT_DROP | GW_EDIT_NO_OP);
-                finding.owed_ns += (double)copy->size_bytes / gbps; /* the first one carries its bytes */
-            }
-            train = copy->direction;
-        }
-        if (gw_a_step(judge, small) < SMALL_COPIES_A_STEP)
-            break;
+    }
+    for (size_t i = 0; i < judge->facts_count; i++) {
+        if (!follows[i])
+            continue;
+        gw_finding_mark(&finding, judge, &judge->facts[i], GW_EDIT_DROP | GW_EDIT_NO_OP);
+        finding.owed_ns +=
+            (double)gw_fact_copy(judge, &judge->facts[i])->size_bytes / gbps; /* the first one carries its bytes */
     }
     ret = gw_finding_conclude(&finding, judge, verdict,
                               "%.1f copies of at most 64 KiB a step, %.1f of them right after another",
                               gw_a_step(judge, small), gw_a_step(judge, finding.count));
     gw_finding_release(&finding);
+    free(follows);
     return ret;
 }
 
@@ -245,6 +309,21 @@ end:
     free(unseen.downloads);
     gw_finding_release(&finding);
     return ret;
+}
+
+uint8_t *gw_needless_uploads(const struct gw_judge *judge)
+{
+    struct gw_repeat *repeats = NULL;
+    size_t count = 0;
+    uint8_t *needless = calloc(judge->model->ops_count + 1, 1);
+    if (!needless || gw_copy_repeats(judge->model, &repeats, &count) < 0) {
+        free(needless);
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++)
+        needless[repeats[i].second] = judge->model->ops[repeats[i].second].kind == GW_OP_H2D;
+    free(repeats);
+    return needless;
 }
 
 int gw_judge_repeated_upload(struct gw_judge *judge, struct gw_verdict *verdict)

@@ -1,13 +1,15 @@
 /*
  * Judges of the order of work on the device: streams, the legacy default stream, event waits.
  */
-#include <stdio.h>
+#include <errno.h>
 #include <stdlib.h>
 
 #include "analyzer/verdicts/judge.h"
 
-#define LARGE_BYTES 65536u
 #define ROOM_SHARE 0.9
+/* Fork and join alone change the stream twice a step. */
+#define TURNS_A_STEP 4.0
+#define TURN_SLACK_NS 1000u
 
 /* True when the device of this stream also has another stream with work: the legacy stream's joins matter then. */
 static bool has_company(const struct gw_model *model, uint32_t stream)
@@ -55,25 +57,27 @@ static bool leave_room(const struct gw_judge *judge, bool joined_only)
 int gw_judge_stream_serialised(struct gw_judge *judge, struct gw_verdict *verdict)
 {
     struct gw_finding finding;
-    double copies = 0, blocking = 0, joins = 0;
-    char blocks[80] = "";
+    double copies = 0, joins = 0;
     if (!judge->gpu_timed)
         return gw_verdict_unknown(verdict, "needs GPU timing (record --gpu-timing=events)");
-    int ret = gw_finding_init(&finding, judge);
-    if (ret < 0)
+    uint8_t *needless = gw_needless_uploads(judge);
+    int ret = needless ? gw_finding_init(&finding, judge) : -ENOMEM;
+    if (ret < 0) {
+        free(needless);
         return ret;
+    }
     for (size_t i = 0; i < judge->facts_count; i++) {
         const struct gw_fact *fact = &judge->facts[i];
         const struct gw_copy *copy = fact->cls == GW_CALL_COPY ? gw_fact_copy(judge, fact) : NULL;
         const struct gw_op *op = gw_fact_op(judge, fact);
         if (fact->step == GW_NONE || !op || fact->claimed)
             continue;
-        if (copy && copy->direction == GW_COPY_H2D && copy->src_kind == GW_HOST_PINNED &&
-            copy->size_bytes >= LARGE_BYTES) {
+        if (copy && gw_is_large_upload(copy)) {
+            /* One that blocks is blocking-copy's, one that is not needed at all repeated-upload's. */
+            if (copy->blocking || needless[op - judge->model->ops])
+                continue;
             copies++;
-            blocking += copy->blocking;
-            gw_finding_mark(&finding, judge, fact,
-                            copy->blocking ? GW_EDIT_QUICK | GW_EDIT_OTHER_STREAM : GW_EDIT_OTHER_STREAM);
+            gw_finding_mark(&finding, judge, fact, GW_EDIT_OTHER_STREAM);
         } else if (judge->model->streams[op->stream].flags & GW_STREAM_LEGACY &&
                    has_company(judge->model, op->stream)) {
             joins++;
@@ -81,20 +85,66 @@ int gw_judge_stream_serialised(struct gw_judge *judge, struct gw_verdict *verdic
         }
     }
     finding.overlaps = joins > 0 && leave_room(judge, true);
+    finding.least_ns = joins > 0 ? 0 : GW_OWN_STREAM_SHARE * judge->mean_ns;
     finding.cap_ns = finding.overlaps ? -1 : judge->idle_ns + judge->class_ns[GW_CLASS_COPY_H2D];
-    if (blocking > 0)
-        snprintf(blocks, sizeof blocks, " (%.1f of them block the host too)", gw_a_step(judge, blocking));
     ret = gw_finding_conclude(
         &finding, judge, verdict,
-        "%.1f large uploads a step queue behind other work of their stream%s and %.1f operations use "
+        "%.1f large uploads a step queue behind other work of their stream and %.1f operations use "
         "the legacy default stream beside others; the GPU only uploads for %.3f ms",
-        gw_a_step(judge, copies), blocks, gw_a_step(judge, joins), judge->class_ns[GW_CLASS_COPY_H2D] / 1e6);
+        gw_a_step(judge, copies), gw_a_step(judge, joins), judge->class_ns[GW_CLASS_COPY_H2D] / 1e6);
     gw_finding_release(&finding);
+    free(needless);
     return ret;
 }
 
-/* Event waits that let no kernels run at once that could: whether they are needed is not seen. */
-static int doubt_waits(const struct gw_judge *judge, const struct gw_finding *finding, struct gw_verdict *verdict)
+/* Two streams of a device, by the kernels that follow each other on it. */
+struct turns {
+    uint32_t last;     /* stream of the kernel before */
+    uint64_t until_ns; /* latest end so far */
+    uint64_t changes;  /* from one stream to another */
+    bool overlaps, third;
+    uint32_t streams[2];
+};
+
+static void take_kernel(struct turns *turns, const struct gw_op *op)
+{
+    const bool known = op->stream == turns->streams[0] || op->stream == turns->streams[1];
+    if (!known)
+        turns->third |= turns->streams[1] != GW_NONE;
+    if (!known && !turns->third)
+        turns->streams[turns->streams[0] != GW_NONE] = op->stream;
+    turns->changes += turns->last != GW_NONE && turns->last != op->stream;
+    turns->overlaps |= turns->last != op->stream && op->start_ns + TURN_SLACK_NS < turns->until_ns;
+    turns->last = op->stream;
+    turns->until_ns = op->end_ns > turns->until_ns ? op->end_ns : turns->until_ns;
+}
+
+/* Whether the kernels of the analysed steps are on two streams of one device that take turns, at least twice a step
+ * each, and never run at once. Who needed that order would have used one stream. */
+static bool only_take_turns(const struct gw_judge *judge)
+{
+    const struct gw_model *model = judge->model;
+    struct turns turns = {.last = GW_NONE, .streams = {GW_NONE, GW_NONE}};
+    uint32_t device = GW_NONE;
+    for (size_t s = 0; s < model->steps_count; s++) {
+        const struct gw_step *step = &model->steps[s];
+        for (uint32_t i = 0; i < step->op_count && !step->warmup; i++) {
+            const struct gw_op *op = &model->ops[model->process_ops[step->first_op + i]];
+            if (op->kind != GW_OP_KERNEL || op->flags & GW_OP_UNTIMED)
+                continue;
+            if (device != GW_NONE && device != model->streams[op->stream].device)
+                return false;
+            device = model->streams[op->stream].device;
+            take_kernel(&turns, op);
+        }
+    }
+    return !turns.overlaps && !turns.third && turns.streams[1] != GW_NONE &&
+           gw_a_step(judge, (double)turns.changes) >= TURNS_A_STEP;
+}
+
+/* Event waits that let no kernels run at once that could: whether they are needed is not seen, unless they make two
+ * streams out of what one would do as well. */
+static int judge_waits(struct gw_judge *judge, struct gw_finding *finding, struct gw_verdict *verdict)
 {
     const struct gw_repair repair = {.calls = finding->edits};
     double mean_ns = 0;
@@ -104,6 +154,15 @@ static int doubt_waits(const struct gw_judge *judge, const struct gw_finding *fi
         return ret;
     free(verdict->why);
     verdict->why = NULL;
+    if (only_take_turns(judge)) {
+        finding->overlaps = true;
+        finding->cap_ns = -1;
+        verdict->steps_affected = 0;
+        return gw_finding_conclude(finding, judge, verdict,
+                                   "%.1f event waits a step make the small kernels of two streams take turns, which "
+                                   "never run at once; if results need that order, one stream would do as well",
+                                   gw_a_step(judge, (double)finding->count));
+    }
     return gw_verdict_unknown(
         verdict,
         "%.1f event waits a step keep small kernels of several streams from running at once; a step "
@@ -131,7 +190,7 @@ int gw_judge_dependency_stall(struct gw_judge *judge, struct gw_verdict *verdict
                             "%.1f event waits a step; the GPU idles %.3f ms with work queued that waits for other work",
                             gw_a_step(judge, (double)finding.count), stalled / 1e6);
     if (ret == 0 && verdict->state == GW_RULED_OUT && finding.count && judge->replay && leave_room(judge, false))
-        ret = doubt_waits(judge, &finding, verdict);
+        ret = judge_waits(judge, &finding, verdict);
     gw_finding_release(&finding);
     return ret;
 }

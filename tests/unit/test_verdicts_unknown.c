@@ -212,7 +212,7 @@ static const struct {
     {"alloc-churn", "uccc"},     {"recompile", "uccc"},         {"lazy-load", "rurr"},
     {"graph-recapture", "uccc"}, {"autotune", "uucc"},          {"slow-query", "uccc"},
     {"input-starved", "uccc"},   {"host-blocked", "uccc"},      {"small-kernels", "uucc"},
-    {"dispatch-bound", "uccc"},  {"stream-serialised", "uucc"}, {"dependency-stall", "uuru"},
+    {"dispatch-bound", "uccc"},  {"stream-serialised", "uurr"}, {"dependency-stall", "uuru"},
     {"hiccup", "uurr"},          {"compile-warmup", "ruru"},    {"imbalance", "ruur"},
     {"idle-device", "uuur"},     {"shared-gpu", "uurr"},        {"comm-redundant", "rurr"},
     {"comm-tiny", "rurr"},       {"comm-init", "ruru"},         {"comm-slow-link", "ruur"},

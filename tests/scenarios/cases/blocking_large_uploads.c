@@ -1,8 +1,8 @@
 /*
  * source: uploads of large page-locked batches by cudaMemcpy
  * fault: each batch is copied while the GPU has nothing else to do; repaired, on a stream of its own while it computes
- * verdict: stream-serialised
- * also: blocking-copy, dispatch-bound
+ * verdict: blocking-copy
+ * also: dispatch-bound
  */
 #include "tests/scenarios/scenario.h"
 

@@ -1,8 +1,7 @@
 /*
  * source: streams that wait for each other's events after every kernel
  * fault: two branches of small kernels run in turn though they could run at once
- * unknown: dependency-stall
- * compare: no
+ * verdict: dependency-stall
  */
 #include "tests/scenarios/scenario.h"
 
