@@ -81,7 +81,9 @@ def main():
         expect(pieces, "no verdict has evidence")
         for verdict_id, piece in pieces:
             if piece["what"].startswith("outside CUDA before "):
-                expect(piece["t_ns"] + piece["dur_ns"] in calls, f"evidence of {verdict_id}: no call ends the pause: {piece}")
+                # Other programs may have taken the CPU for the last part of the pause, which is another class then.
+                following = min((begin for begin in calls if begin >= piece["t_ns"] + piece["dur_ns"]), default=None)
+                expect(calls.get(following, "?") in piece["what"], f"evidence of {verdict_id}: another call follows: {piece}")
             else:
                 expect(calls.get(piece["t_ns"], "?") in piece["what"], f"evidence of {verdict_id} is no call: {piece}")
 
