@@ -254,34 +254,28 @@ static void put_body(const struct gw_model *model, const struct gw_copies *copie
         form->note(page, notes.text);
 }
 
-int gw_report_copies_text(const struct gw_model *model, const struct gw_page *page)
+void gw_report_copies_text(const struct gw_report *report, const struct gw_page *page)
 {
     static const struct form form = {text_row, text_note, ""};
-    struct gw_copies copies;
-    int ret = gw_copies_init(&copies, model);
-    if (ret == 0 && count_all(&copies)) {
-        gw_page_heading(page, heading_of(&copies));
-        fputs("  kind                        copies     bytes      time   exposed   GB/s    of\n", page->out);
-        put_body(model, &copies, &form, page);
-    }
-    gw_copies_release(&copies);
-    return ret;
+    const struct gw_copies *copies = &report->verdicts->copies;
+    if (!count_all(copies))
+        return;
+    gw_page_heading(page, heading_of(copies));
+    fputs("  kind                        copies     bytes      time   exposed   GB/s    of\n", page->out);
+    put_body(report->model, copies, &form, page);
 }
 
-int gw_report_copies_markdown(const struct gw_model *model, FILE *out)
+void gw_report_copies_markdown(const struct gw_report *report, FILE *out)
 {
     static const struct form form = {markdown_row, markdown_note, "\n"};
-    struct gw_copies copies;
-    int ret = gw_copies_init(&copies, model);
-    if (ret == 0 && count_all(&copies)) {
-        fprintf(out,
-                "\n### %s\n\n| kind | copies | bytes | time | exposed | GB/s | expected |\n"
-                "|---|---:|---:|---:|---:|---:|---:|\n",
-                heading_of(&copies));
-        put_body(model, &copies, &form, &(struct gw_page){.out = out});
-    }
-    gw_copies_release(&copies);
-    return ret;
+    const struct gw_copies *copies = &report->verdicts->copies;
+    if (!count_all(copies))
+        return;
+    fprintf(out,
+            "\n### %s\n\n| kind | copies | bytes | time | exposed | GB/s | expected |\n"
+            "|---|---:|---:|---:|---:|---:|---:|\n",
+            heading_of(copies));
+    put_body(report->model, copies, &form, &(struct gw_page){.out = out});
 }
 
 /* ---- JSON ---- */
@@ -341,23 +335,22 @@ static json_t *device_json(const struct gw_model *model, const struct gw_copies 
                      (json_int_t)device->device, "steps", (json_int_t)device->steps, "kinds", kinds);
 }
 
-json_t *gw_copies_json(const struct gw_model *model)
+json_t *gw_copies_json(const struct gw_report *report)
 {
-    struct gw_copies copies;
+    const struct gw_copies *copies = &report->verdicts->copies;
     json_t *kinds = json_array(), *devices = json_array(), *root = NULL;
-    bool failed = gw_copies_init(&copies, model) < 0 || !kinds || !devices;
+    bool failed = !kinds || !devices;
     for (int g = 0; g < GW_COPY_GROUP_COUNT && !failed; g++) {
         struct gw_copy_means means;
-        gw_copy_means(&copies, (enum gw_copy_group)g, &means);
+        gw_copy_means(copies, (enum gw_copy_group)g, &means);
         if (means.sum.count)
-            failed = json_array_append_new(kinds, group_json(&copies, (enum gw_copy_group)g, &means)) < 0;
+            failed = json_array_append_new(kinds, group_json(copies, (enum gw_copy_group)g, &means)) < 0;
     }
-    for (size_t d = 0; d < copies.devices_count && !failed; d++)
-        failed = json_array_append_new(devices, device_json(model, &copies, d)) < 0;
+    for (size_t d = 0; d < copies->devices_count && !failed; d++)
+        failed = json_array_append_new(devices, device_json(report->model, copies, d)) < 0;
     if (!failed)
-        root = json_pack("{s:b, s:O, s:O}", "by_step", copies.by_step, "kinds", kinds, "per_device", devices);
+        root = json_pack("{s:b, s:O, s:O}", "by_step", copies->by_step, "kinds", kinds, "per_device", devices);
     json_decref(kinds);
     json_decref(devices);
-    gw_copies_release(&copies);
     return root;
 }

@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "analyzer/export/report.h"
 #include "analyzer/export/report_words.h"
 #include "analyzer/model/copies.h"
 
@@ -21,13 +22,13 @@ struct gw_copy_means {
 /* Stores the means of a group of copies (or memsets). */
 void gw_copy_means(const struct gw_copies *copies, enum gw_copy_group group, struct gw_copy_means *ret_means);
 
-/* The section of the text; nothing without copies. Returns 0 or -ENOMEM. */
-int gw_report_copies_text(const struct gw_model *model, const struct gw_page *page);
+/* The section of the text; nothing without copies. */
+void gw_report_copies_text(const struct gw_report *report, const struct gw_page *page);
 
 /* The section of the Markdown, likewise. */
-int gw_report_copies_markdown(const struct gw_model *model, FILE *out);
+void gw_report_copies_markdown(const struct gw_report *report, FILE *out);
 
 /* The value of "copies". NULL: no memory. */
-json_t *gw_copies_json(const struct gw_model *model);
+json_t *gw_copies_json(const struct gw_report *report);
 
 #endif

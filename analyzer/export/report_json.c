@@ -284,7 +284,7 @@ int gw_report_json(const struct gw_report *report, FILE *out)
     put(&json, replay, "error_percent", error < 0 ? json_null() : json_real(error));
     put(&json, root, "replay", replay);
     put(&json, root, "clocks", gw_clocks_json(model));
-    put(&json, root, "copies", gw_copies_json(model));
+    put(&json, root, "copies", gw_copies_json(report));
     put(&json, root, "compilation", gw_compiles_json(report));
     put(&json, root, "communication", gw_communication_json(model));
     for (size_t i = 0; i < report->verdicts->list_count; i++)

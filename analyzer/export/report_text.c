@@ -330,8 +330,8 @@ int gw_report_text(const struct gw_report *report, const struct gw_report_text_o
         }
         if (report->model->calls_count)
             gw_sheet_verdicts(&sheet);
-        if ((ret = gw_report_copies_text(report->model, &sheet.page)) < 0 ||
-            (ret = gw_report_compiles_text(report, options->verbose, &sheet.page)) < 0 ||
+        gw_report_copies_text(report, &sheet.page);
+        if ((ret = gw_report_compiles_text(report, options->verbose, &sheet.page)) < 0 ||
             (ret = gw_report_comm_text(report->model, &sheet.page)) < 0)
             return ret;
         gw_sheet_run(&sheet);
