@@ -187,9 +187,65 @@ static int say_repeated(struct gw_model *model)
         }
     }
     return list.count
-               ? say(model, "%s %s recorded more than once, as when a job is started again; all are in the report",
+               ? say(model,
+                     "%s %s recorded more than once, as when a job is started again or two share a directory; all are "
+                     "in the report",
                      rank_words(&list), list.count == 1 ? "was" : "were")
                : 0;
+}
+
+/* By the size of their job, then rank, then recording. */
+static int by_size_and_rank(const void *left, const void *right)
+{
+    const struct gw_process *const *a = left, *const *b = right;
+    if ((*a)->ranks != (*b)->ranks) {
+        return (*a)->ranks < (*b)->ranks ? -1 : 1;
+    }
+    if ((*a)->rank != (*b)->rank) {
+        return (*a)->rank < (*b)->rank ? -1 : 1;
+    }
+    return ((*a)->recording > (*b)->recording) - ((*a)->recording < (*b)->recording);
+}
+
+/* Jobs of different sizes, and ranks of which one recording has several processes: two jobs in one run. */
+static int say_mixed(struct gw_model *model)
+{
+    const struct gw_process **ranked = calloc(model->processes_count + 1, sizeof(const struct gw_process *));
+    struct rank_list list = {.count = 0};
+    size_t count = 0, sizes = 0;
+    int status = ranked ? 0 : -ENOMEM;
+    for (size_t i = 0; i < model->processes_count && !status; i++) {
+        const struct gw_process *process = &model->processes[i];
+        if (process->ranks > 1 && process->rank >= 0 && process->op_count) {
+            ranked[count++] = process;
+        }
+    }
+    if (!status) {
+        qsort(ranked, count, sizeof(*ranked), by_size_and_rank);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct gw_process *process = ranked[i];
+        sizes += !i || ranked[i - 1]->ranks != process->ranks;
+        if (i && by_size_and_rank(&ranked[i - 1], &ranked[i]) == 0 &&
+            !(list.count && list.last == (uint32_t)process->rank)) {
+            add_rank(&list, (uint32_t)process->rank);
+        }
+    }
+    if (sizes > 1) {
+        status =
+            say(model,
+                "%zu jobs of different sizes are in this run, the smallest of %u ranks, the largest of %u; what is "
+                "said of ranks takes them for one job: record each into a directory of its own",
+                sizes, ranked[0]->ranks, ranked[count - 1]->ranks);
+    }
+    if (list.count && !status) {
+        status = say(model,
+                     "%s put work on a GPU from several processes, as when a job is started again or two are recorded "
+                     "as one; all are in the report",
+                     rank_words(&list));
+    }
+    free(ranked);
+    return status;
 }
 
 static int by_end_and_rank(const void *left, const void *right)
@@ -488,6 +544,7 @@ int gw_build_ranks(struct gw_builder *builder)
     }
     status = status ? status : say_unrelated(builder);
     status = status ? status : say_repeated(model);
+    status = status ? status : say_mixed(model);
     status = status ? status : say_ends(model);
     status = status ? status : say_failed_calls(model);
     status = status ? status : say_broken_off(model);

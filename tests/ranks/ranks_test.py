@@ -81,6 +81,32 @@ class Launched(Ranks):
         self.assertEqual(report["run"]["problems"], [])
         self.assertGreaterEqual(report["steps"]["count"], 4 * (STEPS - 1))
 
+    def test_jobs_of_two_sizes(self):
+        """A launcher's number that is the same does not make one job of two."""
+        self.launch(range(2), 2)
+        (self.base / "id").unlink()
+        self.launch(range(3), 3)
+        report = self.report(self.run_dir)
+        said = report["run"]["problems"]
+        self.assertEqual([line for line in said if "different sizes" in line],
+                         ["2 jobs of different sizes are in this run, the smallest of 2 ranks, the largest of 3; what is "
+                          "said of ranks takes them for one job: record each into a directory of its own"])
+        self.assertEqual(report["run"]["ranks"], {"expected": 3, "missing": 0})
+
+    def test_two_jobs_of_one_size(self):
+        """In one directory, and in one recording."""
+        self.launch(range(2), 2)
+        (self.base / "id").unlink()
+        self.launch(range(2), 2)
+        (said,) = self.report(self.run_dir)["run"]["problems"]
+        self.assertRegex(said, "^ranks 0–1 were recorded more than once, .* two share a directory")
+        both = self.base / "both"
+        launcher = "for job in a b; do for RANK in 0 1; do export RANK; $0 --steps 4 --id-file $1.$job & done; wait; done"
+        subprocess.run(self.record(both, "sh", "-c", launcher, DDP_LOOP, self.base / "id"), check=True, timeout=PATIENCE_S,
+                       stdout=subprocess.DEVNULL, env={**os.environ, "WORLD_SIZE": "2"})
+        (said,) = self.report(both)["run"]["problems"]
+        self.assertRegex(said, "^ranks 0–1 put work on a GPU from several processes, as when")
+
     def test_a_missing_rank(self):
         """Rank 2 takes part, but nobody records it."""
         environment = {**os.environ, "RANK": "2", "LOCAL_RANK": "2", "WORLD_SIZE": "4", "SIMGPU_CONFIG": CONFIG,

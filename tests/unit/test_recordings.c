@@ -104,7 +104,7 @@ static void ranks_are_in_one_order(void **state)
     }
     static const char *const problems[] = {
         "ranks 1, 3 of 5 are not in the run",
-        "rank 0 was recorded more than once, as when a job is started again; all are "
+        "rank 0 was recorded more than once, as when a job is started again or two share a directory; all are "
         "in the report",
         "a first", "second"};
     for (size_t i = 0; i < 4; i++) {
