@@ -73,7 +73,7 @@ def main():
             expect(verdict["verdict"] != "unknown" or "unknown" in alone, f"--verdict {verdict['id']}: {alone}")
             explained = run("report", "--explain", verdict["id"])
             expect(explained.startswith(verdict["id"] + ": ") and "What mends it: " in explained, explained)
-        # Each piece of evidence is a call of the timeline, or a pause of the host up to one.
+        # Each piece of evidence is a call of the timeline, or of a pause of the host before one.
         run("export", "-o", pathlib.Path(name) / "csv", folder)
         with open(pathlib.Path(name) / "csv" / "calls.csv", newline="") as file:
             calls = {int(call["begin_ns"]): call["name"] for call in csv.DictReader(file) if call["depth"] == "1"}
@@ -81,9 +81,10 @@ def main():
         expect(pieces, "no verdict has evidence")
         for verdict_id, piece in pieces:
             if piece["what"].startswith("outside CUDA before "):
-                # Other programs may have taken the CPU for the last part of the pause, which is another class then.
-                following = min((begin for begin in calls if begin >= piece["t_ns"] + piece["dur_ns"]), default=None)
-                expect(calls.get(following, "?") in piece["what"], f"evidence of {verdict_id}: another call follows: {piece}")
+                # Of a pause in which the host also slept or lost the processor, the part in which it did not.
+                next_ns = min(begin_ns for begin_ns in calls if begin_ns > piece["t_ns"])
+                expect(piece["t_ns"] + piece["dur_ns"] <= next_ns and calls[next_ns] in piece["what"],
+                       f"evidence of {verdict_id}: {calls[next_ns]} at {next_ns} ends the pause: {piece}")
             else:
                 expect(calls.get(piece["t_ns"], "?") in piece["what"], f"evidence of {verdict_id} is no call: {piece}")
 
