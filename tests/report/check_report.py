@@ -81,10 +81,9 @@ def main():
         expect(pieces, "no verdict has evidence")
         for verdict_id, piece in pieces:
             if piece["what"].startswith("outside CUDA before "):
-                # Of a pause in which the host also slept or lost the processor, the part in which it did not.
+                # Up to a call; where the host slept or lost the processor in the pause, up to there.
                 next_ns = min(begin_ns for begin_ns in calls if begin_ns > piece["t_ns"])
-                expect(piece["t_ns"] + piece["dur_ns"] <= next_ns and calls[next_ns] in piece["what"],
-                       f"evidence of {verdict_id}: {calls[next_ns]} at {next_ns} ends the pause: {piece}")
+                expect(piece["t_ns"] + piece["dur_ns"] <= next_ns, f"evidence of {verdict_id}: a call in the pause: {piece}")
             else:
                 expect(calls.get(piece["t_ns"], "?") in piece["what"], f"evidence of {verdict_id} is no call: {piece}")
 
