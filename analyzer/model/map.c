@@ -14,7 +14,9 @@ static size_t first_slot(const struct gw_map *map, uint64_t a, uint64_t b)
     hash ^= hash >> 29;
     hash *= 0xbf58476d1ce4e5b9ull;
     hash ^= hash >> 32;
-    return (size_t)(hash << RUN_BITS | (a & ((1u << RUN_BITS) - 1))) & (map->slot_count - 1);
+    /* Handles are addresses whose lowest bits are all 0: the run begins at another of its slots for each. */
+    return (size_t)(hash << RUN_BITS | ((a + (hash >> (64 - RUN_BITS))) & ((1u << RUN_BITS) - 1))) &
+           (map->slot_count - 1);
 }
 
 uint32_t *gw_map_find(const struct gw_map *map, uint64_t a, uint64_t b)
