@@ -109,15 +109,17 @@ static void judge(const struct gw_sequence *sequence, size_t first, size_t last,
  * the parts never meet the host, as layers do. Silences with now more, now fewer parts between them are the machine's
  * doing. An inner mark of a low score has to be that of steps with an evaluation after every second or third: most of
  * the parts have what one has not. Where the names of kernels tell which update parameters, they decide: parts that
- * each do so are steps, whatever the last of some has besides, and parts that do not are none. */
+ * each do so are steps, whatever the last of some has besides, and parts that do not are none; nor are parts that never
+ * meet the host when all together have one batch. */
 static int is_repetition(const struct gw_sequence *sequence, const struct gw_judged *outer,
                          const struct gw_judged *inner, bool scores_low, bool *ret_repetition)
 {
     bool agreeing = false, by_silence = outer->mark.kind == GW_MARK_AFTER_GAP, piece = false;
     size_t parts = gw_typical_parts(outer, inner, &agreeing);
     *ret_repetition = false;
-    bool updated = inner->updated >= UPDATED;
-    if (parts < 2 || (outer->updated >= UPDATED && !updated) ||
+    bool updated = inner->updated >= UPDATED && (inner->host || !outer->uploads) &&
+                   (agreeing || (!scores_low && inner->mark.kind != GW_MARK_AFTER_GAP));
+    if (parts < 2 || (outer->updated >= UPDATED && inner->updated < UPDATED) ||
         (!updated && !inner->host && !agreeing && !by_silence) ||
         (!updated && scores_low && (!agreeing || !inner->host || parts < 3))) {
         return 0;

@@ -5,7 +5,7 @@
 #include "analyzer/model/sequence.h"
 
 #define SAMPLES 16u
-#define AS_TYPICAL 0.95   /* of the similarity of the unit most like the others */
+#define AS_TYPICAL 0.98   /* of the similarity of the unit most like the others */
 #define LIKE_TYPICAL 0.75 /* similarity to the typical unit of a step, … */
 #define LIKE_BEFORE 0.75  /* … or to the step before it: shapes drift */
 #define SAME_KINDS 0.9    /* … or of the kinds of operations it has: sequences of any length run the same ones */
@@ -221,7 +221,8 @@ static void take_unit(struct applying *self, size_t unit)
     if (!may_be_step(self, first, end)) {
         return;
     }
-    if ((double)(end - first) > LONG * (double)typical_count && !self->varies && !self->updates) {
+    if ((double)(end - first) > LONG * (double)typical_count && (self->updates || !self->varies) &&
+        may_be_step(self, first, first + typical_count)) {
         size_t cut = first + typical_count;
         double of_cut = gw_similarity(self->sequence, self->counts, self->positions[self->typical],
                                       self->positions[self->typical + 1], first, cut);

@@ -266,6 +266,30 @@ static void test_clipped_accumulation(void **state)
     expect_both("clipped accumulation", play_clipped);
 }
 
+/* An evaluation has no update: it belongs to no step, however long it is. */
+static void test_evaluation_after_an_update(void **state)
+{
+    (void)state;
+    struct play *play = begin_play();
+    for (uint32_t step = 0; step < 40; step++) {
+        play_text(play, "|HffffffffbbbbbbbbU");
+        repeat_text(play, "e", step == 19 ? 120 : 0);
+    }
+    expect_truth(play, 0.7);
+}
+
+/* Kernels that update parameters all over a step, which meets the host but once, divide none. */
+static void test_updates_all_over_a_step(void **state)
+{
+    (void)state;
+    struct play *play = begin_play();
+    for (uint32_t step = 0; step < 8; step++) {
+        play_text(play, "|H");
+        repeat_text(play, "Uaa", 300);
+    }
+    expect_truth(play, 0.7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,7 +297,8 @@ int main(void)
         cmocka_unit_test(test_metrics_every_eighth_step),     cmocka_unit_test(test_average_every_eighth_step),
         cmocka_unit_test(test_checkpoint_every_eighth_step),  cmocka_unit_test(test_evaluation_every_eighth_step),
         cmocka_unit_test(test_pause_after_every_eighth_step), cmocka_unit_test(test_pause_within_every_eighth_step),
-        cmocka_unit_test(test_clipped_accumulation),
+        cmocka_unit_test(test_clipped_accumulation),          cmocka_unit_test(test_evaluation_after_an_update),
+        cmocka_unit_test(test_updates_all_over_a_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
