@@ -117,10 +117,10 @@ static int judge_unused(struct gw_judge *judge, struct gw_verdict *verdict, cons
         ret = gw_device_work_scale(&plan, judge, work, (double)use->used / (double)use->visible);
     if (ret == 0)
         ret = gw_comm_plan_conclude(&plan, judge, verdict,
-                                    "of %zu visible devices %zu were opened and %zu work in the analysed steps; with "
-                                    "their work split evenly over all and nothing communicated for it the run was "
-                                    "replayed",
-                                    use->visible, use->opened, use->used);
+                                    "only %zu of %zu visible devices work in the analysed steps (opened: %zu); the run "
+                                    "was replayed with the same work split evenly over all of them, and nothing "
+                                    "communicated for it",
+                                    use->used, use->visible, use->opened);
     gw_comm_plan_release(&plan);
     return ret;
 }
@@ -155,10 +155,10 @@ int gw_judge_idle_device(struct gw_judge *judge, struct gw_verdict *verdict)
         verdict->process = use.idle == GW_NONE ? 0 : judge->model->devices[use.idle].process;
         ret = judge->replay ? judge_unused(judge, verdict, &use, &work)
                             : gw_verdict_confirm(verdict, judge, most,
-                                                 "of %zu visible devices %zu were opened and %zu work in the analysed "
-                                                 "steps; the replay does not reproduce this run, and work split evenly "
+                                                 "only %zu of %zu visible devices work in the analysed steps (opened: "
+                                                 "%zu); the replay does not reproduce this run, and work split evenly "
                                                  "over all saves at most this",
-                                                 use.visible, use.opened, use.used);
+                                                 use.used, use.visible, use.opened);
     }
     gw_device_work_release(&work);
     return ret;
