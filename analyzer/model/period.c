@@ -18,7 +18,7 @@
 #define ORDERED 0.3          /* share of a loop's order below which units are alike by chance: see gw_order_share */
 #define EARLIER_SHARE 0.5    /* of the best mark's units: more marks before its first are of another phase */
 #define MISSED_SHARE 0.05    /* of the best mark's units: see is_as_good */
-#define UPDATED 0.9          /* of the units: so many must update parameters for each of them to be a step */
+#define UPDATED 0.55         /* of the units: so many must update parameters for each of them to be a step */
 #define BESIDE_SHARE 0.7     /* of a step: kernels that only one of several has, and it is still one of them */
 #define OWNERS_MOST                                                                                                    \
     1.25                /* of the steps: if more have kernels of their own, they are halves of a step of two models    \

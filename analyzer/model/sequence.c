@@ -1,5 +1,6 @@
 #include "analyzer/model/sequence.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +23,32 @@ static uint64_t op_identity(const struct gw_op *op)
 
 /* What kernels of optimizers have in their names: PyTorch's (fused and for many tensors at a time), Apex',
  * TensorFlow's, and what people write. */
-static const char *const update_names[] = {
-    "optimizer",          "adam",          "sgd",           "adagrad",      "rmsprop",      "adafactor", "fusedlamb",
-    "multi_tensor_apply", "weight_update", "update_weight", "param_update", "update_param", "apply_grad"};
+static const char *const update_names[] = {"optim",         "adam",          "sgd",          "adagrad",
+                                           "rmsprop",       "adafactor",     "fusedlamb",    "multi_tensor_apply",
+                                           "weight_update", "update_weight", "param_update", "update_param",
+                                           "apply_grad"};
+
+/* Likewise, as words by themselves: opt_kernel, but neither optional nor adopt. */
+static const char *const update_words[] = {"opt", "optim", "lamb", "lion"};
+
+static bool has_word(const char *name, const char *word)
+{
+    const size_t length = strlen(word);
+    for (const char *at = strcasestr(name, word); at; at = strcasestr(at + 1, word)) {
+        if ((at == name || !isalpha((unsigned char)at[-1])) && !isalpha((unsigned char)at[length])) {
+            return true;
+        }
+    }
+    return false;
+}
 
 static bool is_update(const char *name)
 {
+    for (size_t i = 0; i < sizeof(update_words) / sizeof(*update_words); i++) {
+        if (has_word(name, update_words[i])) {
+            return true;
+        }
+    }
     for (size_t i = 0; i < sizeof(update_names) / sizeof(*update_names); i++) {
         if (strcasestr(name, update_names[i])) {
             return true;

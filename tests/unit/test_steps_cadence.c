@@ -127,6 +127,20 @@ static void play_evaluated_every_eighth(struct play *play, const struct loop *lo
     }
 }
 
+/* Evaluations of now more, now fewer batches, read once each: up to two fifths of all batches. */
+static void play_evaluated_at_length(struct play *play, const struct loop *loop)
+{
+    const uint32_t every = 5 + dice(play, 11);
+    for (uint32_t step = 0; step < 80; step++) {
+        play_step(play, loop, 1);
+        for (uint32_t batch = step % every == every - 1 ? 2 + dice(play, 6) : 0; batch > 0; batch--) {
+            repeat_text(play, "H", loop->uploads);
+            play_layers(play, loop, loop->forward);
+            play_text(play, batch > 1 ? "x" : "xRs");
+        }
+    }
+}
+
 /* A pause in the middle of every eighth step. */
 static void play_paused_within(struct play *play, const struct loop *loop)
 {
@@ -248,6 +262,12 @@ static void test_evaluation_every_eighth_step(void **state)
     expect_both("evaluation every eighth step", play_evaluated_every_eighth);
 }
 
+static void test_evaluation_at_length(void **state)
+{
+    (void)state;
+    expect_most_of_all("evaluation at length", true, play_evaluated_at_length);
+}
+
 static void test_pause_after_every_eighth_step(void **state)
 {
     (void)state;
@@ -298,7 +318,7 @@ int main(void)
         cmocka_unit_test(test_checkpoint_every_eighth_step),  cmocka_unit_test(test_evaluation_every_eighth_step),
         cmocka_unit_test(test_pause_after_every_eighth_step), cmocka_unit_test(test_pause_within_every_eighth_step),
         cmocka_unit_test(test_clipped_accumulation),          cmocka_unit_test(test_evaluation_after_an_update),
-        cmocka_unit_test(test_updates_all_over_a_step),
+        cmocka_unit_test(test_updates_all_over_a_step),       cmocka_unit_test(test_evaluation_at_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
