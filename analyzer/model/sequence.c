@@ -54,7 +54,8 @@ static bool is_update(const char *name)
             return true;
         }
     }
-    return false;
+    const char *word = strstr(name, "opt");
+    return word && (word == name || !isalpha((unsigned char)word[-1])) && !islower((unsigned char)word[3]);
 }
 
 /* By name of the model: whether such kernels update parameters. None do in a process that replays graphs: all of a step

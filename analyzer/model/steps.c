@@ -216,6 +216,7 @@ static int measure_regularity(struct search *search)
     if (search->count > STEPS_MIN) {
         size_t span = ranges[search->count - 1].first - ranges[0].first;
         search->regularity = alike / (double)(search->count - 1) * (double)covered / (double)span;
+        search->confidence *= search->regularity; /* requests of a server are no steps */
     }
     return 0;
 }

@@ -39,6 +39,39 @@ static void test_steps_beside_a_loader(void **state)
     gw_model_destroy(model);
 }
 
+/* A server's requests begin and end alike, and are of any length and kind: if they are taken for steps, not with any
+ * confidence. */
+static void test_requests_of_a_server(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"attend", "convolve", "mix"};
+    struct gw_fixture *fixture = gw_fixture_create();
+    const uint32_t thread = gw_fixture_thread(fixture, 100);
+    const uint32_t stream = gw_fixture_stream(fixture, gw_fixture_device(fixture, 0), 1, GW_STREAM_NON_BLOCKING);
+    uint64_t now_ns = 1000;
+    uint32_t random = 11;
+    for (size_t request = 0; request < 80; request++) {
+        now_ns += 200000;
+        for (uint32_t name = 0; name < 4; name++) {
+            random = random * 1664525u + 1013904223u;
+            const uint32_t most[] = {12, 1, 4, 1}, count = name == 3 ? 1 : (name == 0) + (random >> 8) % most[name];
+            for (uint32_t k = 0; k < count; k++, now_ns += 100) {
+                uint32_t call = gw_fixture_call(fixture, thread, "cudaLaunchKernel", now_ns, now_ns + 10, 1);
+                uint32_t op = gw_fixture_op(fixture, call, stream, name == 3 ? GW_OP_D2H : GW_OP_KERNEL, now_ns + 20,
+                                            now_ns + 90);
+                if (name < 3) {
+                    gw_fixture_op_name(fixture, op, names[name]);
+                }
+            }
+        }
+    }
+    struct gw_model *model = gw_fixture_finish(fixture);
+    model->processes[0].op_count = (uint32_t)model->ops_count;
+    assert_int_equal(gw_steps_by_sequence(model), 0);
+    assert_true(!model->steps_count || model->steps_confidence < 0.5);
+    gw_model_destroy(model);
+}
+
 /* A step of an upload, a kernel and a wait; the first `compiled` of ten load code in between. */
 static size_t count_warmup(int compiled)
 {
@@ -132,6 +165,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps_beside_a_loader),
+        cmocka_unit_test(test_requests_of_a_server),
         cmocka_unit_test(test_warmup_ends_when_compilation_does),
         cmocka_unit_test(test_warmup_that_never_ends),
         cmocka_unit_test(test_kernels_that_update_parameters),
