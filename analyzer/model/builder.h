@@ -71,11 +71,14 @@ struct gw_builder {
     struct gw_error *error;
 };
 
+/* 13 days: what lasts longer, so that sums of it are no numbers any more, is only told by a damaged trace. */
+#define GW_LENGTH_MOST_NS (1ull << 50)
+
 /* The end of what begins at begin_ns: lengths are differences, and in a damaged trace an end can come before its begin.
  */
 static inline uint64_t gw_end_after(uint64_t begin_ns, uint64_t end_ns)
 {
-    return end_ns < begin_ns ? begin_ns : end_ns;
+    return end_ns < begin_ns || end_ns - begin_ns > GW_LENGTH_MOST_NS ? begin_ns : end_ns;
 }
 
 /* Appends one zeroed item to a counted array of the model, doubling at powers of two. */
