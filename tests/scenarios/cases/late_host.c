@@ -2,7 +2,8 @@
  * source: nccl#460, with the cause on the host
  * fault: one of two ranks prepares its batch on the host while its GPU idles and the other waits
  * verdict: straggler, device-sync, dispatch-bound
- * repaired: device-sync
+ * also: hiccup
+ * repaired: device-sync, hiccup
  * config: devices 2
  * config: nccl_gbps 4
  */
