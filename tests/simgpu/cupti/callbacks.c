@@ -77,13 +77,14 @@ static struct known known_of(const char *name)
                                           strncmp(name, "cuDevicePrimaryCtxReset", 23) == 0};
 }
 
-static struct known look_up(const char *name)
+// `spare` is filled and returned where the table is full.
+static const struct known *look_up(const char *name, struct known *spare)
 {
     size_t at = ((uintptr_t)name >> 3) * 0x9e3779b97f4a7c15u >> 52;
     for (size_t tries = 0; tries < NAME_COUNT; tries++, at = (at + 1) % NAME_COUNT) {
         const char *seen = __atomic_load_n(&known[at].name, __ATOMIC_ACQUIRE);
         if (seen == name)
-            return known[at];
+            return &known[at];
         if (seen)
             continue;
         pthread_mutex_lock(&lock);
@@ -97,9 +98,10 @@ static struct known look_up(const char *name)
         seen = known[at].name;
         pthread_mutex_unlock(&lock);
         if (seen == name)
-            return known[at];
+            return &known[at];
     }
-    return known_of(name);
+    *spare = known_of(name);
+    return spare;
 }
 
 void callbacks_stop(void)
@@ -111,22 +113,23 @@ void callbacks_stop(void)
 
 void callbacks_call(const struct simgpu_call_seen *call)
 {
-    const struct known function = look_up(call->name);
+    struct known spare;
+    const struct known *function = look_up(call->name, &spare);
     if (!call->is_exit)
-        activity_call(call, function.domain, function.id);
-    if (__atomic_load_n(&subscribed, __ATOMIC_ACQUIRE) && function.id && function.id < ID_MAX &&
-        __atomic_load_n(&enabled[function.domain][function.id], __ATOMIC_RELAXED)) {
+        activity_call(call, function->domain, function->id);
+    if (__atomic_load_n(&subscribed, __ATOMIC_ACQUIRE) && function->id && function->id < ID_MAX &&
+        __atomic_load_n(&enabled[function->domain][function->id], __ATOMIC_RELAXED)) {
         int result = call->result;
         const CUpti_CallbackData data = {.callbackSite = call->is_exit ? CUPTI_API_EXIT : CUPTI_API_ENTER,
                                          .functionName = call->name,
                                          .functionReturnValue = call->is_exit ? &result : NULL,
                                          .correlationData = call->carried,
                                          .correlationId = (uint32_t)call->correlation};
-        the_subscriber.function(the_subscriber.argument, function.domain, function.id, &data);
+        the_subscriber.function(the_subscriber.argument, function->domain, function->id, &data);
     }
     if (call->is_exit) {
-        activity_call(call, function.domain, function.id);
-        if (function.ends_context)
+        activity_call(call, function->domain, function->id);
+        if (function->ends_context)
             delivery_prompt();
     }
 }
