@@ -90,7 +90,8 @@ int gw_judge_stream_serialised(struct gw_judge *judge, struct gw_verdict *verdic
     ret = gw_finding_conclude(
         &finding, judge, verdict,
         "%.1f large uploads a step queue behind other work of their stream and %.1f operations use "
-        "the legacy default stream beside others; the GPU only uploads for %.3f ms",
+        "the legacy default stream beside others; the GPU only uploads for %.3f ms (kernels of one "
+        "stream are taken to need each other)",
         gw_a_step(judge, copies), gw_a_step(judge, joins), judge->class_ns[GW_CLASS_COPY_H2D] / 1e6);
     gw_finding_release(&finding);
     free(needless);
