@@ -69,6 +69,22 @@ end:
     return status;
 }
 
+/* Whether the metadata are those of CTF 2: JSON texts, each after a record separator. */
+static bool is_ctf2(const struct gw_trace_directory *directory)
+{
+    char first = '\0', *path = NULL;
+    if (asprintf(&path, "%s/metadata", directory->path) < 0) {
+        return false;
+    }
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const bool found = fd >= 0 && read(fd, &first, 1) == 1 && first == '\x1e';
+    if (fd >= 0) {
+        close(fd);
+    }
+    free(path);
+    return found;
+}
+
 static bool parse_uuid(const char *text, uint8_t uuid[16])
 {
     const char *at = strstr(text, "uuid = \"");
@@ -325,6 +341,12 @@ int gw_trace_metadata_read(const struct gw_trace_directory *directory, struct gw
     int status = -EBADMSG;
     if (bt_plugin_find("ctf", BT_TRUE, BT_TRUE, BT_TRUE, BT_TRUE, BT_FALSE, &plugin) == BT_PLUGIN_FIND_STATUS_OK) {
         source_class = bt_plugin_borrow_source_component_class_by_name_const(plugin, "fs");
+    }
+    if (is_ctf2(directory)) {
+        status = gw_error_set(error, -EPROTO,
+                              "%s: the trace is in CTF 2, and gpuwitness reads CTF 1.8; record with gpuwitness record",
+                              directory->path);
+        goto end;
     }
     if (source_class) {
         status = read_text(source_class, directory->path, &text);

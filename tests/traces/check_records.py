@@ -238,6 +238,13 @@ class Records(unittest.TestCase):
             self.assertEqual(done.returncode, 1)
             self.assertIn("another kind of machine", done.stderr)
 
+    def test_ctf2(self):
+        self.write(1, packet(1, 0, 100, [(110, False, call(1))]))
+        (self.trace / "metadata").write_text('\x1e{"type": "preamble", "version": 2}\n')
+        done = subprocess.run([PRINT_RECORDS, self.trace], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("is in CTF 2", done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])
