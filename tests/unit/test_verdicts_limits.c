@@ -248,13 +248,54 @@ static void the_legacy_stream_joins_blocking_ones(void **state)
     release(&outcome);
 }
 
+/* Another thread goes on; until now it has been asleep, since it left its last call. */
+static void hand_over(struct gw_script *script, uint32_t to, uint64_t left_ns[2])
+{
+    left_ns[script->thread] = script->now_ns;
+    script->now_ns += US(5);
+    script->thread = to;
+    if (left_ns[to])
+        gw_fixture_gap(script->fixture, to, left_ns[to], script->now_ns, 0);
+}
+
+/* One thread asks and then wakes the other, which launches: without the question that one would go on earlier. */
+static void whoever_is_woken_goes_on_when_its_waker_does(void **state)
+{
+    (void)state;
+    struct outcome outcome = {0};
+    struct gw_script script;
+    uint64_t left_ns[2] = {0};
+    gw_script_begin(&script);
+    assert_int_equal(gw_fixture_thread(script.fixture, 101), 1);
+    for (int i = 0; i < WARMUP + STEPS; i++) {
+        gw_script_step(&script, i < WARMUP);
+        gw_script_call(&script, "cudaGetDeviceProperties_v2", US(200));
+        hand_over(&script, 1, left_ns);
+        kernels(&script, 4, US(100));
+        gw_script_stream_sync(&script, 1);
+        hand_over(&script, 0, left_ns);
+        gw_script_end_step(&script, i < WARMUP);
+    }
+    outcome.model = gw_script_end(&script);
+    analyse(&outcome);
+    const struct gw_verdict *verdict = find(&outcome, "slow-query");
+    if (verdict->state != GW_CONFIRMED || !(fabs(verdict->saving_ms - 0.2) < 0.02))
+        fail_msg("slow-query: state %d, saves %.4f ms: %s", verdict->state, verdict->saving_ms, verdict->why);
+    release(&outcome);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(half_a_percent_is_the_least),         cmocka_unit_test(large_downloads_are_no_scalar_reads),
-        cmocka_unit_test(freed_memory_has_to_be_filled_again), cmocka_unit_test(interrupted_queries_are_not_slow),
-        cmocka_unit_test(the_head_of_a_step_may_be_a_kernel),  cmocka_unit_test(bytes_have_to_be_copied_all_the_same),
-        cmocka_unit_test(one_engine_copies_in_turn),           cmocka_unit_test(the_legacy_stream_joins_blocking_ones),
+        cmocka_unit_test(half_a_percent_is_the_least),
+        cmocka_unit_test(large_downloads_are_no_scalar_reads),
+        cmocka_unit_test(freed_memory_has_to_be_filled_again),
+        cmocka_unit_test(interrupted_queries_are_not_slow),
+        cmocka_unit_test(the_head_of_a_step_may_be_a_kernel),
+        cmocka_unit_test(bytes_have_to_be_copied_all_the_same),
+        cmocka_unit_test(one_engine_copies_in_turn),
+        cmocka_unit_test(the_legacy_stream_joins_blocking_ones),
+        cmocka_unit_test(whoever_is_woken_goes_on_when_its_waker_does),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
