@@ -116,6 +116,35 @@ void find(struct play *play, struct found *ret_found)
     }
 }
 
+bool tally_add(struct tally *tally, const struct play *play, const struct found *found)
+{
+    size_t right = 0, t = 0;
+    for (size_t i = 0; i < found->count; i++) {
+        const size_t first = found->ranges[i].first;
+        while (t < play->truth_count && play->truth[t] < first) {
+            t++;
+        }
+        right += t < play->truth_count && play->truth[t] <= first + tally->near;
+    }
+    const bool enough = (double)right >= tally->share * (double)play->truth_count - 1;
+    tally->loops++;
+    tally->bad += !enough;
+    tally->truth += play->truth_count;
+    tally->right += right;
+    tally->wrong += found->count - right;
+    tally->last_right = right;
+    return enough;
+}
+
+void tally_expect(const struct tally *tally, const char *what)
+{
+    print_message(
+        "%s: %zu of %zu begins found, and %zu others; %zu of %zu loops with more than one in twenty missing\n", what,
+        tally->right, tally->truth, tally->wrong, tally->bad, tally->loops);
+    assert_true((double)tally->right >= tally->share * (double)tally->truth);
+    assert_true((double)tally->wrong <= (1 - tally->share) * (double)tally->truth);
+}
+
 /* All steps found, each where it begins, and none besides. */
 void expect_truth(struct play *play, double confidence_min)
 {

@@ -54,6 +54,20 @@ void repeat_text(struct play *play, const char *text, size_t times);
 /* Runs the finder; the caller frees found->ranges. */
 void find(struct play *play, struct found *ret_found);
 
+/* What is found of many loops: begins of true steps, and others. */
+struct tally {
+    double share; /* of a loop's begins that should be found, and of all begins that must be */
+    size_t near;  /* a begin so many events before the true one is right as well */
+    size_t loops, bad, truth, right, wrong;
+    size_t last_right; /* of the last loop */
+};
+
+/* Returns whether enough begins of this loop were found; one may always be missing. */
+bool tally_add(struct tally *tally, const struct play *play, const struct found *found);
+
+/* The test fails when too few of all were found, or too many others. */
+void tally_expect(const struct tally *tally, const char *what);
+
 /* All steps found, each where it begins, and none besides; or nothing found at all. Both end the play. */
 void expect_truth(struct play *play, double confidence_min);
 void expect_none(struct play *play);

@@ -171,51 +171,28 @@ static void play_clipped(struct play *play, const struct loop *loop)
     }
 }
 
-static void compare(const struct play *play, const struct found *found, size_t *ret_right, size_t *ret_wrong)
-{
-    size_t right = 0, t = 0;
-    for (size_t i = 0; i < found->count; i++) {
-        size_t first = found->ranges[i].first;
-        while (t < play->truth_count && play->truth[t] < first) {
-            t++;
-        }
-        right += t < play->truth_count && play->truth[t] <= first + NEAR;
-    }
-    *ret_right = right;
-    *ret_wrong = found->count - right;
-}
-
 static void expect_most_of_all(const char *what, bool named, void (*play_loop)(struct play *, const struct loop *))
 {
-    size_t truth = 0, right = 0, wrong = 0, bad = 0;
+    struct tally tally = {.share = FOUND_SHARE, .near = NEAR};
     for (uint32_t seed = 0; seed < LOOPS; seed++) {
         struct play *play = begin_play();
         struct found found;
-        size_t found_right = 0, found_wrong = 0;
         play->random += seed * 2654435761u;
         struct loop loop = random_loop(play, named);
         play_loop(play, &loop);
         find(play, &found);
-        compare(play, &found, &found_right, &found_wrong);
-        if ((double)found_right < FOUND_SHARE * (double)play->truth_count - 1) {
+        if (!tally_add(&tally, play, &found)) {
             print_message("%s, seed %u: %zu of %zu begins found, %zu steps; mark kind %d, a %u, b %u; %u uploads, "
                           "%u x %s, %u x %s, %u x %s%s%s%s\n",
-                          what, seed, found_right, play->truth_count, found.count, (int)found.mark.kind, found.mark.a,
-                          found.mark.b, loop.uploads, loop.layers, loop.forward, loop.layers, loop.backward,
-                          loop.layers_update, loop.update, loop.reads ? " reads" : "", loop.waits ? " waits" : "",
-                          loop.pauses ? " pauses" : "");
-            bad++;
+                          what, seed, tally.last_right, play->truth_count, found.count, (int)found.mark.kind,
+                          found.mark.a, found.mark.b, loop.uploads, loop.layers, loop.forward, loop.layers,
+                          loop.backward, loop.layers_update, loop.update, loop.reads ? " reads" : "",
+                          loop.waits ? " waits" : "", loop.pauses ? " pauses" : "");
         }
-        truth += play->truth_count;
-        right += found_right;
-        wrong += found_wrong;
         free(found.ranges);
         end_play(play);
     }
-    print_message("%s: %zu of %zu begins found, and %zu others; %zu of %u loops with more than one in twenty missing\n",
-                  what, right, truth, wrong, bad, LOOPS);
-    assert_true((double)right >= FOUND_SHARE * (double)truth);
-    assert_true((double)wrong <= (1 - FOUND_SHARE) * (double)truth);
+    tally_expect(&tally, what);
 }
 
 /* Kernels that say that they update parameters tell steps from micro-steps, and extra kernels from an update. */

@@ -111,20 +111,6 @@ static void play_loop(struct play *play, const struct loop *loop)
     }
 }
 
-/* How many of the true begins were found, and how many others. */
-static void compare(const struct play *play, const struct found *found, size_t *ret_right, size_t *ret_wrong)
-{
-    size_t right = 0, t = 0;
-    for (size_t i = 0; i < found->count; i++) {
-        while (t < play->truth_count && play->truth[t] < found->ranges[i].first) {
-            t++;
-        }
-        right += t < play->truth_count && play->truth[t] == found->ranges[i].first;
-    }
-    *ret_right = right;
-    *ret_wrong = found->count - right;
-}
-
 static void describe(uint32_t seed, const struct loop *loop, const struct play *play, const struct found *found,
                      size_t right)
 {
@@ -141,30 +127,21 @@ static void describe(uint32_t seed, const struct loop *loop, const struct play *
 static void test_random_loops(void **state)
 {
     (void)state;
-    size_t truth = 0, right = 0, wrong = 0, bad = 0;
+    struct tally tally = {.share = FOUND_SHARE};
     for (uint32_t seed = 0; seed < LOOPS; seed++) {
         struct play *play = begin_play();
         struct found found;
-        size_t found_right = 0, found_wrong = 0;
         play->random += seed * 2654435761u;
         struct loop loop = random_loop(play);
         play_loop(play, &loop);
         find(play, &found);
-        compare(play, &found, &found_right, &found_wrong);
-        if ((double)found_right < FOUND_SHARE * (double)play->truth_count - 1) {
-            describe(seed, &loop, play, &found, found_right);
-            bad++;
+        if (!tally_add(&tally, play, &found)) {
+            describe(seed, &loop, play, &found, tally.last_right);
         }
-        truth += play->truth_count;
-        right += found_right;
-        wrong += found_wrong;
         free(found.ranges);
         end_play(play);
     }
-    print_message("%zu of %zu begins found, and %zu others; %zu of %u loops with more than one in twenty missing\n",
-                  right, truth, wrong, bad, LOOPS);
-    assert_true((double)right >= FOUND_SHARE * (double)truth);
-    assert_true((double)wrong <= (1 - FOUND_SHARE) * (double)truth);
+    tally_expect(&tally, "random loops");
 }
 
 int main(void)
