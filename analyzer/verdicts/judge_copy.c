@@ -313,16 +313,11 @@ end:
 
 uint8_t *gw_needless_uploads(const struct gw_judge *judge)
 {
-    struct gw_repeat *repeats = NULL;
-    size_t count = 0;
     uint8_t *needless = calloc(judge->model->ops_count + 1, 1);
-    if (!needless || gw_copy_repeats(judge->model, &repeats, &count) < 0) {
-        free(needless);
-        return NULL;
+    for (size_t i = 0; needless && i < judge->copies.repeats_count; i++) {
+        const uint32_t op = judge->copies.repeats[i].second;
+        needless[op] = judge->model->ops[op].kind == GW_OP_H2D;
     }
-    for (size_t i = 0; i < count; i++)
-        needless[repeats[i].second] = judge->model->ops[repeats[i].second].kind == GW_OP_H2D;
-    free(repeats);
     return needless;
 }
 
