@@ -1,5 +1,7 @@
 #include "analyzer/model/causality.h"
 
+#include "analyzer/model/sorted.h"
+
 static bool is_timed(const struct gw_op *op)
 {
     return !(op->flags & (GW_OP_UNTIMED | GW_OP_NO_CALL)) && op->call != GW_NONE && op->kind != GW_OP_HOST;
@@ -36,22 +38,18 @@ static void check_stream(const struct gw_model *model, const struct gw_stream *s
     }
 }
 
+static uint64_t enqueued_ns(const struct gw_model *model, const struct gw_op *op)
+{
+    return op->call == GW_NONE ? op->start_ns : model->calls[op->call].end_ns;
+}
+
 /* The last operation with times of the stream that was enqueued before `time_ns`, or NULL. */
 static const struct gw_op *last_before(const struct gw_model *model, const struct gw_stream *stream, uint64_t time_ns)
 {
-    uint32_t low = 0, high = stream->op_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const struct gw_op *op = &model->ops[model->stream_ops[stream->op_first + middle]];
-        uint64_t enqueue_ns = op->call == GW_NONE ? op->start_ns : model->calls[op->call].end_ns;
-        if (enqueue_ns <= time_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    for (; low > 0; low--) {
-        const struct gw_op *op = &model->ops[model->stream_ops[stream->op_first + low - 1]];
+    const uint32_t *ops = &model->stream_ops[stream->op_first];
+    for (size_t low = GW_FIRST_NOT(0, stream->op_count, i, enqueued_ns(model, &model->ops[ops[i]]) <= time_ns); low > 0;
+         low--) {
+        const struct gw_op *op = &model->ops[ops[low - 1]];
         if (is_timed(op)) {
             return op;
         }

@@ -228,16 +228,10 @@ static void merge(struct spans *spans)
 /* The first of the merged spans that ends after the begin of this one, on its device or a later one. */
 static size_t first_after(const struct spans *spans, const struct span *span)
 {
-    size_t low = 0, high = spans->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const struct span *at = &spans->list[middle];
-        if (at->device < span->device || (at->device == span->device && at->end_ns <= span->begin_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const struct span *list = spans->list;
+    return GW_FIRST_NOT(0, spans->count, s,
+                        list[s].device < span->device ||
+                            (list[s].device == span->device && list[s].end_ns <= span->begin_ns));
 }
 
 static struct span span_of(const struct gw_model *model, const struct gw_op *op)

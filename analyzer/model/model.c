@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analyzer/model/sorted.h"
+
 static void free_strings(char **strings)
 {
     for (char **string = strings; string && *string; string++) {
@@ -103,17 +105,9 @@ const char *gw_loss_reason_name(const struct gw_loss *loss)
 
 size_t gw_step_after(const struct gw_model *model, uint32_t process, uint64_t t_ns)
 {
-    size_t low = 0, high = model->steps_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct gw_step *step = &model->steps[middle];
-        if (step->process < process || (step->process == process && step->end_ns <= t_ns)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    const struct gw_step *steps = model->steps;
+    return GW_FIRST_NOT(0, model->steps_count, s,
+                        steps[s].process < process || (steps[s].process == process && steps[s].end_ns <= t_ns));
 }
 
 uint32_t gw_step_at(const struct gw_model *model, uint32_t process, uint64_t t_ns)

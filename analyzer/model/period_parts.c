@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyzer/model/sorted.h"
+
 #define SAMPLED_UNITS 64u
 #define REMAINDER_SHARE 0.7 /* of the units: this many must have the extra operations for them to count */
 
@@ -15,16 +17,7 @@ static int compare_sizes(const void *left, const void *right)
 /* Index of the first mark at or after an event. */
 size_t gw_first_mark_at(const struct gw_judged *judged, size_t event)
 {
-    size_t low = 0, high = judged->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (judged->positions[middle] < event) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return GW_FIRST_NOT(0, judged->count, mark, judged->positions[mark] < event);
 }
 
 size_t gw_parts_within(const struct gw_judged *inner, size_t first, size_t last)

@@ -7,6 +7,7 @@
 
 #include "analyzer/model/builder.h"
 #include "analyzer/model/sequence.h"
+#include "analyzer/model/sorted.h"
 #include "analyzer/read/parallel.h"
 
 #define STEPS_MIN 3u
@@ -67,16 +68,7 @@ static int later_median_ns(const struct gw_step *steps, size_t count, uint64_t *
 /* The first call that begins at or after a time; calls are in order of begin. */
 static size_t first_call_at(const struct gw_model *model, uint64_t time_ns)
 {
-    size_t low = 0, high = model->calls_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (model->calls[middle].begin_ns < time_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return GW_FIRST_NOT(0, model->calls_count, c, model->calls[c].begin_ns < time_ns);
 }
 
 static bool compiles(const struct gw_model *model, const struct gw_step *step)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyzer/model/sorted.h"
+
 #define GROUP_BITS 5
 #define PLACE_MASK ((1u << GROUP_BITS) - 1)
 
@@ -72,14 +74,7 @@ static uint32_t place_of(const struct gw_call_ops *call_ops, uint32_t at)
 /* The first in list[low] … list[high - 1] of the call at a place in its group, or of a later one. */
 static uint32_t first_from(const struct gw_call_ops *call_ops, uint32_t low, uint32_t high, uint32_t place)
 {
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (place_of(call_ops, middle) < place)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return (uint32_t)GW_FIRST_NOT(low, high, i, place_of(call_ops, (uint32_t)i) < place);
 }
 
 struct gw_op_range gw_call_ops_of(const struct gw_call_ops *call_ops, uint32_t call)

@@ -1,5 +1,6 @@
 #include "analyzer/verdicts/device_steps.h"
 
+#include "analyzer/model/sorted.h"
 #include "analyzer/verdicts/lane_steps.h"
 
 /* A host that takes less than this share of what its devices need has run ahead, if only at the begin: the mean of its
@@ -68,14 +69,7 @@ void gw_step_times(const struct gw_model *model, struct gw_interval *ret_times)
 size_t gw_step_time_after(const struct gw_model *model, const struct gw_interval *times, uint32_t process,
                           uint64_t t_ns)
 {
-    size_t low = 0, high = model->steps_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        uint32_t of = model->steps[middle].process;
-        if (of < process || (of == process && times[middle].end_ns <= t_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const struct gw_step *steps = model->steps;
+    return GW_FIRST_NOT(0, model->steps_count, s,
+                        steps[s].process < process || (steps[s].process == process && times[s].end_ns <= t_ns));
 }

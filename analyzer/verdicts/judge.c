@@ -141,17 +141,10 @@ uint64_t gw_fact_compile_ns(const struct gw_judge *judge, const struct gw_fact *
 {
     const struct gw_thread *thread = &judge->model->threads[gw_fact_thread(judge, fact)];
     struct gw_fact looked = *fact;
-    uint32_t low = 0, high = thread->call_count;
+    const uint32_t *calls = &judge->model->thread_calls[thread->call_first];
     if (!fact->loads)
         return 0;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (judge->model->thread_calls[thread->call_first + middle] < fact->call)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return look_inside(judge->model, low, &looked);
+    return look_inside(judge->model, (uint32_t)GW_FIRST_NOT(0, thread->call_count, c, calls[c] < fact->call), &looked);
 }
 
 const struct gw_copy *gw_fact_copy(const struct gw_judge *judge, const struct gw_fact *fact)

@@ -237,20 +237,14 @@ static uint64_t come_back_unseen(const struct unseen *unseen)
 static const struct gw_fact *fact_of_op(const struct gw_judge *judge, uint32_t op)
 {
     const uint32_t call = judge->model->ops[op].outer_call;
-    size_t low = 0, high = judge->facts_count;
     if (call == GW_NONE)
         return NULL;
     const uint32_t thread = judge->model->calls[call].thread;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct gw_fact *fact = &judge->facts[middle];
-        const uint32_t its = gw_fact_thread(judge, fact);
-        if (its < thread || (its == thread && fact->call < call))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < judge->facts_count && judge->facts[low].call == call ? &judge->facts[low] : NULL;
+    const size_t at =
+        GW_FIRST_NOT(0, judge->facts_count, f,
+                     gw_fact_thread(judge, &judge->facts[f]) < thread ||
+                         (gw_fact_thread(judge, &judge->facts[f]) == thread && judge->facts[f].call < call));
+    return at < judge->facts_count && judge->facts[at].call == call ? &judge->facts[at] : NULL;
 }
 
 /* Marks a copy that is not needed, and with it the synchronisation that does nothing but wait for it. */

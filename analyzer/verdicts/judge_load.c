@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyzer/model/compiles.h"
+#include "analyzer/model/sorted.h"
 #include "analyzer/verdicts/judge.h"
 
 /* A pause this long right before a load is taken as the compiler's work. */
@@ -70,17 +71,11 @@ struct compiling {
 static struct compiling find_pause(struct gw_judge *judge, const struct gw_compile *compile)
 {
     struct compiling found = {0};
-    size_t low = 0, high = judge->facts_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const struct gw_fact *at = &judge->facts[middle];
-        if (gw_fact_thread(judge, at) < compile->thread ||
-            (gw_fact_thread(judge, at) == compile->thread &&
-             judge->model->calls[at->call].begin_ns <= compile->begin_ns))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const struct gw_fact *facts = judge->facts;
+    size_t low = GW_FIRST_NOT(0, judge->facts_count, f,
+                              gw_fact_thread(judge, &facts[f]) < compile->thread ||
+                                  (gw_fact_thread(judge, &facts[f]) == compile->thread &&
+                                   judge->model->calls[facts[f].call].begin_ns <= compile->begin_ns));
     for (; low < judge->facts_count && gw_fact_thread(judge, &judge->facts[low]) == compile->thread; low++) {
         struct gw_fact *fact = &judge->facts[low];
         uint64_t blocked, pause_ns = gw_fact_pause_ns(judge, fact, &blocked);

@@ -49,14 +49,7 @@ static bool is_collective(const struct gw_comm_kernel *kernel)
 /* Place of a value in an ascending list of which [low, high) is asked; where it would be when it is not there. */
 static size_t place_of(const uint32_t *list, size_t low, size_t high, uint32_t value)
 {
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (list[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return GW_FIRST_NOT(low, high, place, list[place] < value);
 }
 
 /* Place of the operation in device_ops, and of the node that enqueued it in lane_nodes. False: not in the graph. */
@@ -295,17 +288,11 @@ static int find_late(const struct gw_judge *judge, struct gw_comm_plan *plan, st
 static const struct gw_step_budget *cell_of(const struct gw_judge *judge, uint32_t step, uint32_t device)
 {
     const struct gw_budget *budget = judge->budget;
-    size_t low = 0, high = budget->cells_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct gw_step_budget *cell = &budget->cells[middle];
-        if (cell->step < step || (cell->step == step && cell->device < device))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool found = low < budget->cells_count && budget->cells[low].step == step && budget->cells[low].device == device;
-    return found ? &budget->cells[low] : NULL;
+    const struct gw_step_budget *cells = budget->cells;
+    const size_t at = GW_FIRST_NOT(0, budget->cells_count, c,
+                                   cells[c].step < step || (cells[c].step == step && cells[c].device < device));
+    const bool found = at < budget->cells_count && cells[at].step == step && cells[at].device == device;
+    return found ? &cells[at] : NULL;
 }
 
 /* What the device that communicates least in a step, since all wait for it, does instead, against the mean of the

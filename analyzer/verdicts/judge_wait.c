@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "analyzer/model/sorted.h"
 #include "analyzer/verdicts/judge.h"
 #include "shim/api/functions.h"
 
@@ -47,17 +48,12 @@ static uint64_t idle_after(const struct gw_judge *judge, const struct gw_fact *f
     if (last + 1 < model->steps_count && model->steps[last + 1].process == model->steps[last].process)
         last++;
     uint64_t until = model->steps[last].end_ns;
-    size_t low = judge->device_gaps[device], end = judge->device_gaps[device + 1], high = end;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (judge->budget->gaps[middle].end_ns <= op->end_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == end || judge->budget->gaps[low].begin_ns > op->end_ns || op->end_ns >= until)
+    const struct gw_gap *gaps = judge->budget->gaps;
+    const size_t end = judge->device_gaps[device + 1],
+                 gap = GW_FIRST_NOT(judge->device_gaps[device], end, g, gaps[g].end_ns <= op->end_ns);
+    if (gap == end || gaps[gap].begin_ns > op->end_ns || op->end_ns >= until)
         return 0;
-    uint64_t idle = judge->idle_on_ns[low] - (op->end_ns - judge->budget->gaps[low].begin_ns);
+    uint64_t idle = judge->idle_on_ns[gap] - (op->end_ns - gaps[gap].begin_ns);
     return idle < until - op->end_ns ? idle : until - op->end_ns;
 }
 
