@@ -267,10 +267,11 @@ static void *before(const struct gw_stream *stream)
     return now == LEAVING || now == EVENTS ? events->before(stream) : NULL;
 }
 
-static void after(void *operation, const struct gw_thread *self, const struct gw_call *call, int32_t result)
+static void after(void *operation, const struct gw_thread *self, const struct gw_call *call, const uint64_t *words,
+                  int32_t result)
 {
     if (!is_correlation(operation))
-        events->after(operation, self, call, result);
+        events->after(operation, self, call, words, result);
     // Nothing comes of a call that failed.
     else if (result != 0 && gw_cupti_forget((uint32_t)((uintptr_t)operation >> 1)))
         gw_cupti_failed();

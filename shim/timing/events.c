@@ -166,7 +166,19 @@ static void *before(const struct gw_stream *stream)
     return pair;
 }
 
-static void after(void *operation, const struct gw_thread *thread, const struct gw_call *call, int32_t result)
+// Asked when the end event is recorded: it takes time.
+static bool may_wait(const struct gw_info *info, const uint64_t *words)
+{
+    const struct gw_form *form = info->form;
+
+    if (info->driver_op - 1 == GW_GPU_OP_KERNEL)
+        return launches_block;
+    return form->style == GW_STYLE_PLAIN && form->code == GW_COPY_D2H &&
+           (form->blocking || gw_host_kind_of(words[form->a]) != GW_HOST_PINNED);
+}
+
+static void after(void *operation, const struct gw_thread *thread, const struct gw_call *call, const uint64_t *words,
+                  int32_t result)
 {
     const struct gw_info *info = &gw_tracer.info[call->function];
     struct gw_pair *pair = operation;
@@ -174,9 +186,6 @@ static void after(void *operation, const struct gw_thread *thread, const struct 
     const struct gw_driver *driver = gw_driver();
 
     pair->returned_ns = gw_now_ns();
-    pair->waits = info->driver_op - 1 == GW_GPU_OP_KERNEL
-                      ? launches_block
-                      : info->form->style == GW_STYLE_PLAIN && info->form->code == GW_COPY_D2H;
     if (result != 0 || !driver || driver->cuEventRecord(pair->end, call->stream->raw) != 0) {
         if (result == 0)
             gw_poller_untimed(GW_UNTIMED_NOT_RECORDED, 1);
@@ -184,6 +193,7 @@ static void after(void *operation, const struct gw_thread *thread, const struct 
         return;
     }
     pair->after_ns = gw_now_ns();
+    pair->waits = may_wait(info, words);
     pair->call = thread->call;
     pair->where = GW_WHERE(gw_tracer.pid, call->stream->device, info->driver_op - 1, call->flags & GW_SITE_OP_INDEX, 0);
     pair->stream = call->stream->handle;

@@ -19,7 +19,8 @@ struct gw_pair {
     // Host clock: before the start event was recorded, at the entry of the driver's call, after its return, after
     // the end event was recorded.
     uint64_t before_ns, begin_ns, returned_ns, after_ns;
-    bool waits; // its call may have returned only when it was over: a copy to the host, or a launch that blocks
+    bool waits; // its call may have returned only when it was over: a copy to the host that is not known to be
+                // asynchronous, or a launch that blocks
     struct gw_pair *next;
 };
 

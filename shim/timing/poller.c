@@ -84,15 +84,18 @@ static void emit(const struct gw_pool *pool, const struct gw_driver *driver, con
     end_ns = end_ns < start_ns ? start_ns : end_ns;
     if (end_ns < pair->after_ns + latency_ns) {
         // The end event waited for nothing: it tells only that the operation was over by then.
-        uint64_t submissions_ns = pair->after_ns - pair->begin_ns;
+        uint64_t submissions_ns = pair->after_ns - pair->begin_ns, later_ns = 0;
 
         if (pair->waits && pair->returned_ns > start_ns && end_ns > pair->returned_ns) {
             // The call outlasted the start, so it was one that returns when its copy is over: to pageable memory, or a
-            // blocking one. Its thread wakes about as late as a probe is seen.
+            // blocking one. Its thread wakes about as late as a probe is seen. Or its thread lost its CPU in a call
+            // that does not wait: then the operation went on, at most until the event.
+            later_ns = end_ns - pair->returned_ns;
             end_ns = pair->returned_ns;
             submissions_ns = latency_ns;
         }
         end_error_ns = submissions_ns < end_ns - earliest_ns ? submissions_ns : end_ns - earliest_ns;
+        end_error_ns = end_error_ns > later_ns ? end_error_ns : later_ns;
     }
     start_error_ns = start_error_ns > end_error_ns ? start_error_ns : end_error_ns;
     lttng_ust_tracepoint(gpuwitness, gpu_op, pair->call, pair->where, pair->stream, start_ns, end_ns,

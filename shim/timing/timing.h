@@ -18,7 +18,8 @@ struct gw_timing_ops {
     // NULL when it is not to be timed.
     void *(*before)(const struct gw_stream *stream);
     // Just after it. Takes the operation.
-    void (*after)(void *operation, const struct gw_thread *thread, const struct gw_call *call, int32_t result);
+    void (*after)(void *operation, const struct gw_thread *thread, const struct gw_call *call, const uint64_t *words,
+                  int32_t result);
     // Round a call that may end contexts: nothing of theirs is touched in between.
     void (*pause)(void);
     void (*resume)(void);

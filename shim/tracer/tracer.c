@@ -328,11 +328,11 @@ static void end_call(struct gw_thread *thread, struct gw_call *call, const uint6
     bool timed = call->op && gw_tracer.timing; // a fork inside the call turned timing off
     bool early = timed && info->form->kind == GW_KIND_COPY;
     if (early)
-        gw_tracer.timing->after(call->op, thread, call, result);
+        gw_tracer.timing->after(call->op, thread, call, words, result);
     if (__builtin_expect(!call->unwritten, 1))
         gw_write_call(thread, call, words, result);
     if (timed && !early)
-        gw_tracer.timing->after(call->op, thread, call, result);
+        gw_tracer.timing->after(call->op, thread, call, words, result);
 
     if (--thread->depth == 0) {
         // Copies of pageable memory wait as well, whatever their names say.
