@@ -49,8 +49,8 @@ def database(path, *statements):
     db.close()
 
 
-def run(program, path):
-    return subprocess.run([program, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+def run(program, path, *options):
+    return subprocess.run([program, *options, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
 
 
 def judge(done, path, words):
@@ -63,8 +63,8 @@ def judge(done, path, words):
     return 0
 
 
-def garble(program, path, content, alphabet):
-    """Bytes changed anywhere: the file is read or refused in one line."""
+def garble(program, path, content, alphabet, in_parts):
+    """Bytes changed anywhere: the file is read or refused in one line, in parts as at once."""
     dice = random.Random(1)
     faults = 0
     for _ in range(200):
@@ -74,7 +74,9 @@ def garble(program, path, content, alphabet):
         with open(path, "wb") as file:
             file.write(garbled)
         done = run(program, path)
-        if done.returncode not in (0, 1) or (done.returncode == 1 and done.stderr.count(b"\n") != 1):
+        parts = run(program, path, "--parts", "3") if in_parts else done
+        if done.returncode not in (0, 1) or (done.returncode == 1 and done.stderr.count(b"\n") != 1) or (
+                (parts.returncode, parts.stdout, parts.stderr) != (done.returncode, done.stdout, done.stderr)):
             kept = path + f".{faults}"
             shutil.copy(path, kept)
             print(f"{os.path.basename(kept)}: status {done.returncode}: {done.stderr[:300]!r}")
@@ -131,8 +133,8 @@ def main():
     if done.returncode or b"calls 2\nops 2\nuntied 0\n" not in done.stdout:
         print(f"whole.sqlite: status {done.returncode}: {done.stderr.decode(errors='replace')}")
         faults += 1
-    faults += garble(program, os.path.join(folder, "garbled.json"), GOOD, b'{}[]",:0-9e.\\ \x00\xff')
-    faults += garble(program, os.path.join(folder, "garbled.sqlite"), whole, bytes(range(256)))
+    faults += garble(program, os.path.join(folder, "garbled.json"), GOOD, b'{}[]",:0-9e.\\ \x00\xff', True)
+    faults += garble(program, os.path.join(folder, "garbled.sqlite"), whole, bytes(range(256)), False)
     print(f"{faults} faults")
     return 1 if faults else 0
 

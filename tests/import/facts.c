@@ -2,7 +2,9 @@
  * Prints what the model of an imported trace holds, one fact a line, for check_kineto.py and check_nsys.py to compare
  * with what they compute themselves:
  *
- *   gw-import-facts [--steps] FILE
+ *   gw-import-facts [--steps | --parts N] FILE
+ *
+ * --parts: a text file is parsed in as many parts, however small it is.
  *
  * Unions are of whole devices, by sweeping over the operations; nothing of the budget's code is used.
  */
@@ -13,6 +15,7 @@
 
 #include "analyzer/model/build.h"
 #include "analyzer/model/import/import.h"
+#include "analyzer/model/import/json_file.h"
 #include "shim/api/functions.h"
 
 struct interval {
@@ -107,14 +110,17 @@ static int check_order(const struct gw_model *model)
 int main(int argc, char **argv)
 {
     bool with_steps = argc == 3 && strcmp(argv[1], "--steps") == 0;
+    size_t parts = argc == 4 && strcmp(argv[1], "--parts") == 0 ? strtoul(argv[2], NULL, 10) : 0;
     struct gw_model *model = NULL;
     struct gw_error error = {{0}};
-    if (argc != 2 && !with_steps) {
-        fprintf(stderr, "usage: gw-import-facts [--steps] FILE\n");
+    if (argc != 2 && !with_steps && !parts) {
+        fprintf(stderr, "usage: gw-import-facts [--steps | --parts N] FILE\n");
         return 2;
     }
     const char *path = argv[argc - 1];
-    int status = with_steps ? gw_model_build(path, NULL, &model, &error) : gw_model_import(path, &model, &error);
+    int status = with_steps ? gw_model_build(path, NULL, &model, &error)
+                 : parts    ? gw_json_read(path, parts, &model, &error)
+                            : gw_model_import(path, &model, &error);
     if (status) {
         fprintf(stderr, "%s\n", error.text);
         return 1;

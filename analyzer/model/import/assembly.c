@@ -62,17 +62,17 @@ static unsigned find_function(const char *name)
     return id;
 }
 
-static int count_unknown(struct gw_assembly *assembly, const char *name)
+static int count_unknown(struct gw_assembly *assembly, const char *name, uint32_t calls)
 {
     uint64_t hash = XXH3_64bits(name, strlen(name));
     uint32_t *known = gw_map_find(&assembly->unknown_functions, hash, 0);
     if (known) {
-        ++*known;
+        *known += calls;
         return 0;
     }
     char *copy = strdup(name);
     if (!copy || GW_GROW(assembly->unknown_names, assembly->unknown_names_count) ||
-        gw_map_insert(&assembly->unknown_functions, hash, 0, 1)) {
+        gw_map_insert(&assembly->unknown_functions, hash, 0, calls)) {
         free(copy);
         return -ENOMEM;
     }
@@ -80,30 +80,52 @@ static int count_unknown(struct gw_assembly *assembly, const char *name)
     return 0;
 }
 
-int gw_assembly_add_call(struct gw_assembly *assembly, const struct gw_import_call *call)
+static uint32_t unknown_calls(const struct gw_assembly *assembly, const char *name)
 {
-    struct gw_model *model = assembly->builder.model;
+    const uint32_t *calls = gw_map_find(&assembly->unknown_functions, XXH3_64bits(name, strlen(name)), 0);
+    return calls ? *calls : 0;
+}
+
+static int put_call(struct gw_model *model, const struct gw_call *call, uint64_t correlation)
+{
     if (model->calls_count >= ITEMS_MAX) {
         return -EFBIG;
     }
-    uint32_t thread = gw_builder_thread(&assembly->builder, 0, call->pid, call->tid);
-    if (thread == GW_NONE || GW_GROW(model->calls, model->calls_count) ||
-        GW_GROW(model->call_ids, model->call_ids_count)) {
+    if (GW_GROW(model->calls, model->calls_count) || GW_GROW(model->call_ids, model->call_ids_count)) {
         return -ENOMEM;
     }
-    unsigned function = find_function(call->function);
-    if (function == GW_FUNCTION_NONE && count_unknown(assembly, call->function)) {
-        return -ENOMEM;
-    }
-    model->call_ids[model->call_ids_count++] = call->correlation;
-    model->calls[model->calls_count++] = (struct gw_call){.begin_ns = call->begin_ns,
-                                                          .end_ns = call->end_ns,
-                                                          .thread = thread,
-                                                          .detail = GW_NONE,
-                                                          .result = call->result,
-                                                          .function = (uint16_t)function,
-                                                          .depth = 1};
+    model->call_ids[model->call_ids_count++] = correlation;
+    model->calls[model->calls_count++] = *call;
     return 0;
+}
+
+static int put_range(struct gw_model *model, const struct gw_range *range)
+{
+    if (model->ranges_count >= ITEMS_MAX) {
+        return -EFBIG;
+    }
+    if (GW_GROW(model->ranges, model->ranges_count)) {
+        return -ENOMEM;
+    }
+    model->ranges[model->ranges_count++] = *range;
+    return 0;
+}
+
+int gw_assembly_add_call(struct gw_assembly *assembly, const struct gw_import_call *call)
+{
+    uint32_t thread = gw_builder_thread(&assembly->builder, 0, call->pid, call->tid);
+    unsigned function = find_function(call->function);
+    if (thread == GW_NONE || (function == GW_FUNCTION_NONE && count_unknown(assembly, call->function, 1))) {
+        return -ENOMEM;
+    }
+    struct gw_call added = {.begin_ns = call->begin_ns,
+                            .end_ns = call->end_ns,
+                            .thread = thread,
+                            .detail = GW_NONE,
+                            .result = call->result,
+                            .function = (uint16_t)function,
+                            .depth = 1};
+    return put_call(assembly->builder.model, &added, call->correlation);
 }
 
 int gw_assembly_add_collective(struct gw_assembly *assembly, const struct gw_import_collective *collective,
@@ -139,18 +161,68 @@ int gw_assembly_add_op(struct gw_assembly *assembly, const struct gw_import_op *
 int gw_assembly_add_range(struct gw_assembly *assembly, uint32_t pid, uint32_t tid, uint64_t begin_ns, uint64_t end_ns,
                           const char *name)
 {
-    struct gw_model *model = assembly->builder.model;
     struct gw_range range = {.begin_ns = begin_ns, .end_ns = end_ns, .domain = GW_NONE};
-    if (model->ranges_count >= ITEMS_MAX) {
-        return -EFBIG;
-    }
     range.thread = gw_builder_thread(&assembly->builder, 0, pid, tid);
-    if (range.thread == GW_NONE || gw_builder_intern(&assembly->builder, name, &range.name) ||
-        GW_GROW(model->ranges, model->ranges_count)) {
+    if (range.thread == GW_NONE || gw_builder_intern(&assembly->builder, name, &range.name)) {
         return -ENOMEM;
     }
-    model->ranges[model->ranges_count++] = range;
+    return put_range(assembly->builder.model, &range);
+}
+
+/* names and threads: the numbers that those of `from` get in the assembly. */
+static int number_anew(struct gw_assembly *assembly, const struct gw_model *from, uint32_t *names, uint32_t *threads)
+{
+    for (size_t i = 0; i < from->names_count; i++) {
+        if (gw_builder_intern(&assembly->builder, from->names[i], &names[i])) {
+            return -ENOMEM;
+        }
+    }
+    for (size_t i = 0; i < from->threads_count; i++) {
+        const struct gw_thread *thread = &from->threads[i];
+        threads[i] = gw_builder_thread(&assembly->builder, 0, from->processes[thread->process].pid, thread->tid);
+        if (threads[i] == GW_NONE) {
+            return -ENOMEM;
+        }
+    }
     return 0;
+}
+
+int gw_assembly_append(struct gw_assembly *assembly, const struct gw_assembly *later)
+{
+    struct gw_model *model = assembly->builder.model;
+    const struct gw_model *from = later->builder.model;
+    uint32_t *names = malloc((from->names_count + 1) * sizeof(*names));
+    uint32_t *threads = malloc((from->threads_count + 1) * sizeof(*threads));
+    uint32_t first_collective = (uint32_t)assembly->collectives_count, added;
+    int status = names && threads ? number_anew(assembly, from, names, threads) : -ENOMEM;
+    for (size_t i = 0; i < from->calls_count && !status; i++) {
+        struct gw_call call = from->calls[i];
+        call.thread = threads[call.thread];
+        status = put_call(model, &call, from->call_ids[i]);
+    }
+    for (size_t i = 0; i < from->ranges_count && !status; i++) {
+        struct gw_range range = from->ranges[i];
+        range.thread = threads[range.thread];
+        range.name = names[range.name];
+        status = put_range(model, &range);
+    }
+    for (size_t i = 0; i < later->collectives_count && !status; i++) {
+        status = gw_assembly_add_collective(assembly, &later->collectives[i], &added);
+    }
+    for (size_t i = 0; i < later->ops_count && !status; i++) {
+        struct gw_import_op op = later->ops[i];
+        op.name = op.name == GW_NONE ? GW_NONE : names[op.name];
+        op.collective += op.collective == GW_NONE ? 0 : first_collective;
+        status = gw_assembly_add_op(assembly, &op);
+    }
+    for (size_t i = 0; i < later->unknown_names_count && !status; i++) {
+        const char *name = later->unknown_names[i];
+        status = count_unknown(assembly, name, unknown_calls(later, name));
+    }
+    assembly->skipped_events += later->skipped_events;
+    free(names);
+    free(threads);
+    return status;
 }
 
 int gw_assembly_add_coverage(struct gw_assembly *assembly, uint32_t kind, const char *name, const char *detail)
@@ -172,10 +244,9 @@ static int say_unknown_functions(struct gw_assembly *assembly)
     int status = 0;
     for (size_t i = 0; i < assembly->unknown_names_count && i < UNKNOWN_SAID_MAX && !status; i++) {
         const char *name = assembly->unknown_names[i];
-        const uint32_t *calls = gw_map_find(&assembly->unknown_functions, XXH3_64bits(name, strlen(name)), 0);
         char detail[256];
         snprintf(detail, sizeof(detail), "%u calls of %.100s, which this version does not know: taken as other calls",
-                 calls ? *calls : 0, name);
+                 unknown_calls(assembly, name), name);
         status = gw_assembly_add_coverage(assembly, GW_COVERAGE_DISABLED, "unknown function", detail);
     }
     return status;

@@ -73,6 +73,9 @@ int gw_assembly_add_op(struct gw_assembly *assembly, const struct gw_import_op *
 int gw_assembly_add_range(struct gw_assembly *assembly, uint32_t pid, uint32_t tid, uint64_t begin_ns, uint64_t end_ns,
                           const char *name);
 
+/* Adds what the later assembly holds, as if it had been added one by one. */
+int gw_assembly_append(struct gw_assembly *assembly, const struct gw_assembly *later);
+
 /* Notes what the trace cannot tell (kind: enum gw_coverage_kind) of its first process. */
 int gw_assembly_add_coverage(struct gw_assembly *assembly, uint32_t kind, const char *name, const char *detail);
 

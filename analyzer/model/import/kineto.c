@@ -10,83 +10,12 @@
 
 #include "analyzer/model/import/decimal.h"
 #include "analyzer/model/import/kineto_event.h"
+#include "analyzer/model/import/kineto_keys.h"
 
 #define TOOL "a PyTorch profiler trace"
 
 /* Which object of interest the parser is in. */
 enum section { SECTION_NONE, SECTION_EVENTS, SECTION_DEVICES, SECTION_DISTRIBUTED };
-
-/* What the value that follows a key is. */
-enum key {
-    KEY_NONE,
-    KEY_EVENTS,
-    KEY_DEVICES,
-    KEY_DISTRIBUTED,
-    KEY_BASE_TIME,
-    KEY_PHASE,
-    KEY_CATEGORY,
-    KEY_NAME,
-    KEY_ARGS,
-    KEY_ARGS_NAME,
-    KEY_COLLECTIVE,
-    KEY_TYPE,
-    KEY_GROUP,
-    KEY_GRID,
-    KEY_BLOCK,
-    KEY_RANK,
-    KEY_NCCL_VERSION,
-    KEY_DEVICE_ID,
-    KEY_DEVICE_NAME,
-    KEY_DEVICE_MEMORY,
-    KEY_DEVICE_MAJOR,
-    KEY_DEVICE_MINOR,
-    KEY_DEVICE_SMS,
-    KEY_NUMBER /* + enum gw_kineto_field */
-};
-
-struct key_name {
-    const char *text;
-    uint8_t length, key;
-};
-#define KEY(text, key)                                                                                                 \
-    {                                                                                                                  \
-        text, sizeof(text) - 1, key                                                                                    \
-    }
-#define NUMBER(text, field) KEY(text, KEY_NUMBER + GW_KINETO_##field)
-
-static const struct key_name root_keys[] = {KEY("traceEvents", KEY_EVENTS), KEY("deviceProperties", KEY_DEVICES),
-                                            KEY("distributedInfo", KEY_DISTRIBUTED),
-                                            KEY("baseTimeNanoseconds", KEY_BASE_TIME)};
-static const struct key_name event_keys[] = {KEY("ph", KEY_PHASE), KEY("cat", KEY_CATEGORY), KEY("name", KEY_NAME),
-                                             NUMBER("pid", PID),   NUMBER("tid", TID),       NUMBER("ts", TS),
-                                             NUMBER("dur", DUR),   KEY("args", KEY_ARGS)};
-static const struct key_name args_keys[] = {NUMBER("device", DEVICE),
-                                            NUMBER("stream", STREAM),
-                                            NUMBER("correlation", CORRELATION),
-                                            NUMBER("bytes", BYTES),
-                                            NUMBER("shared memory", SHARED),
-                                            NUMBER("graph node id", GRAPH_NODE),
-                                            KEY("grid", KEY_GRID),
-                                            KEY("block", KEY_BLOCK),
-                                            KEY("name", KEY_ARGS_NAME),
-                                            KEY("Collective name", KEY_COLLECTIVE),
-                                            KEY("dtype", KEY_TYPE),
-                                            KEY("Process Group Name", KEY_GROUP),
-                                            NUMBER("In msg nelems", ELEMENTS_IN),
-                                            NUMBER("Out msg nelems", ELEMENTS_OUT),
-                                            NUMBER("Group size", GROUP_SIZE),
-                                            NUMBER("Rank", GROUP_RANK),
-                                            NUMBER("Src Rank", FROM),
-                                            NUMBER("Dst Rank", TO),
-                                            NUMBER("rank", RANK),
-                                            NUMBER("ranks", RANKS)};
-static const struct key_name distributed_keys[] = {KEY("rank", KEY_RANK), KEY("nccl_version", KEY_NCCL_VERSION)};
-static const struct key_name device_keys[] = {KEY("id", KEY_DEVICE_ID),
-                                              KEY("name", KEY_DEVICE_NAME),
-                                              KEY("totalGlobalMem", KEY_DEVICE_MEMORY),
-                                              KEY("computeMajor", KEY_DEVICE_MAJOR),
-                                              KEY("computeMinor", KEY_DEVICE_MINOR),
-                                              KEY("numSms", KEY_DEVICE_SMS)};
 
 struct device_properties {
     uint32_t number, multiprocessors, major, minor;
@@ -103,45 +32,38 @@ struct gw_kineto {
     struct gw_kineto_event event;
     struct device_properties *devices;
     size_t devices_count;
+    bool has_base_time, has_rank;
     int64_t base_time_ns;
     int32_t rank;
     char *nccl_version;
-    uint64_t fed_bytes;
+    uint64_t fed_bytes; /* of the whole text, up to what is fed next */
+    uint64_t begun_events;
     unsigned depth;        /* open objects and arrays */
     unsigned object_depth; /* depth inside an event, a device or the distributed object */
     uint8_t section, key;
     bool in_object, in_args; /* in_args: or in something within them */
-    uint8_t array_key;       /* KEY_GRID or KEY_BLOCK while in that array */
+    uint8_t array_key;       /* GW_KINETO_KEY_GRID or GW_KINETO_KEY_BLOCK while in that array */
     uint8_t array_at;
     bool has_events; /* a list of events was there */
     int status;
 };
 
-static uint8_t find_key(const struct key_name *names, size_t count, const unsigned char *text, size_t length)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (names[i].length == length && names[i].text[0] == (char)text[0] &&
-            memcmp(names[i].text, text, length) == 0) {
-            return names[i].key;
-        }
-    }
-    return KEY_NONE;
-}
-#define FIND_KEY(names, text, length) find_key(names, sizeof(names) / sizeof((names)[0]), text, length)
-
 static int on_key(void *context, const unsigned char *text, size_t length)
 {
     struct gw_kineto *self = context;
-    self->key = KEY_NONE;
+    static const enum gw_kineto_object objects[] = {[SECTION_EVENTS] = GW_KINETO_OF_EVENT,
+                                                    [SECTION_DEVICES] = GW_KINETO_OF_DEVICE,
+                                                    [SECTION_DISTRIBUTED] = GW_KINETO_OF_DISTRIBUTED};
+    enum gw_kineto_object object = GW_KINETO_OBJECT_COUNT;
     if (self->section == SECTION_NONE) {
-        self->key = self->depth == 1 ? FIND_KEY(root_keys, text, length) : KEY_NONE;
+        object = self->depth == 1 ? GW_KINETO_OF_ROOT : object;
     } else if (self->depth == self->object_depth) {
-        self->key = self->section == SECTION_EVENTS    ? FIND_KEY(event_keys, text, length)
-                    : self->section == SECTION_DEVICES ? FIND_KEY(device_keys, text, length)
-                                                       : FIND_KEY(distributed_keys, text, length);
+        object = objects[self->section];
     } else if (self->in_args && self->depth == self->object_depth + 1) {
-        self->key = FIND_KEY(args_keys, text, length);
+        object = GW_KINETO_OF_ARGS;
     }
+    self->key = object == GW_KINETO_OBJECT_COUNT ? GW_KINETO_KEY_NONE
+                                                 : (uint8_t)gw_kineto_key(object, (const char *)text, length);
     return 1;
 }
 
@@ -163,16 +85,16 @@ static void begin_event(struct gw_kineto *self)
 static int on_open(struct gw_kineto *self, bool is_map)
 {
     uint8_t key = self->key;
-    self->key = KEY_NONE;
+    self->key = GW_KINETO_KEY_NONE;
     self->depth++;
     if (self->section == SECTION_NONE) {
         bool is_bare_list = self->depth == 1 && !is_map;
-        if (is_bare_list || (self->depth == 2 && !is_map && key == KEY_EVENTS)) {
+        if (is_bare_list || (self->depth == 2 && !is_map && key == GW_KINETO_KEY_EVENTS)) {
             self->section = SECTION_EVENTS;
             self->has_events = true;
-        } else if (self->depth == 2 && !is_map && key == KEY_DEVICES) {
+        } else if (self->depth == 2 && !is_map && key == GW_KINETO_KEY_DEVICES) {
             self->section = SECTION_DEVICES;
-        } else if (self->depth == 2 && is_map && key == KEY_DISTRIBUTED) {
+        } else if (self->depth == 2 && is_map && key == GW_KINETO_KEY_DISTRIBUTED) {
             self->section = SECTION_DISTRIBUTED;
         }
         if (self->section != SECTION_NONE) {
@@ -183,6 +105,7 @@ static int on_open(struct gw_kineto *self, bool is_map)
         self->in_object = true;
         if (self->section == SECTION_EVENTS) {
             begin_event(self);
+            self->begun_events++;
         } else {
             if (GW_GROW(self->devices, self->devices_count)) {
                 self->status = -ENOMEM;
@@ -190,9 +113,9 @@ static int on_open(struct gw_kineto *self, bool is_map)
             }
             self->devices[self->devices_count++] = (struct device_properties){.number = GW_NONE};
         }
-    } else if (key == KEY_ARGS && is_map) {
+    } else if (key == GW_KINETO_KEY_ARGS && is_map) {
         self->in_args = true;
-    } else if (!is_map && (key == KEY_GRID || key == KEY_BLOCK)) {
+    } else if (!is_map && (key == GW_KINETO_KEY_GRID || key == GW_KINETO_KEY_BLOCK)) {
         self->array_key = key;
         self->array_at = 0;
     }
@@ -203,8 +126,8 @@ static int on_close(void *context)
 {
     struct gw_kineto *self = context;
     unsigned closed = self->depth--;
-    self->key = KEY_NONE;
-    self->array_key = KEY_NONE;
+    self->key = GW_KINETO_KEY_NONE;
+    self->array_key = GW_KINETO_KEY_NONE;
     if (self->section == SECTION_NONE) {
         return 1;
     }
@@ -236,7 +159,7 @@ static int on_array(void *context)
 static void take_array_item(struct gw_kineto *self, const char *text, size_t length)
 {
     int64_t value;
-    uint32_t *items = self->array_key == KEY_GRID ? self->event.grid : self->event.block;
+    uint32_t *items = self->array_key == GW_KINETO_KEY_GRID ? self->event.grid : self->event.block;
     if (self->array_at < 3 && gw_decimal_read(text, length, 0, &value)) {
         items[self->array_at] = (uint32_t)value;
     }
@@ -247,19 +170,19 @@ static void take_device_number(struct gw_kineto *self, uint8_t key, int64_t valu
 {
     struct device_properties *device = &self->devices[self->devices_count - 1];
     switch (key) {
-    case KEY_DEVICE_ID:
+    case GW_KINETO_KEY_DEVICE_ID:
         device->number = (uint32_t)value;
         break;
-    case KEY_DEVICE_MEMORY:
+    case GW_KINETO_KEY_DEVICE_MEMORY:
         device->memory_bytes = (uint64_t)value;
         break;
-    case KEY_DEVICE_MAJOR:
+    case GW_KINETO_KEY_DEVICE_MAJOR:
         device->major = (uint32_t)value;
         break;
-    case KEY_DEVICE_MINOR:
+    case GW_KINETO_KEY_DEVICE_MINOR:
         device->minor = (uint32_t)value;
         break;
-    case KEY_DEVICE_SMS:
+    case GW_KINETO_KEY_DEVICE_SMS:
         device->multiprocessors = (uint32_t)value;
         break;
     default:
@@ -272,22 +195,24 @@ static int on_number(void *context, const char *text, size_t length)
     struct gw_kineto *self = context;
     uint8_t key = self->key;
     int64_t value;
-    self->key = KEY_NONE;
-    if (self->array_key != KEY_NONE) {
+    self->key = GW_KINETO_KEY_NONE;
+    if (self->array_key != GW_KINETO_KEY_NONE) {
         take_array_item(self, text, length);
         return 1;
     }
-    bool is_time = key == KEY_NUMBER + GW_KINETO_TS || key == KEY_NUMBER + GW_KINETO_DUR;
-    if (key == KEY_NONE || !gw_decimal_read(text, length, is_time ? 3 : 0, &value)) {
+    bool is_time = key == GW_KINETO_KEY_NUMBER + GW_KINETO_TS || key == GW_KINETO_KEY_NUMBER + GW_KINETO_DUR;
+    if (key == GW_KINETO_KEY_NONE || !gw_decimal_read(text, length, is_time ? 3 : 0, &value)) {
         return 1;
     }
-    if (key >= KEY_NUMBER) {
-        self->event.numbers[key - KEY_NUMBER] = value;
-        self->event.seen |= 1u << (key - KEY_NUMBER);
-    } else if (key == KEY_RANK) {
+    if (key >= GW_KINETO_KEY_NUMBER) {
+        self->event.numbers[key - GW_KINETO_KEY_NUMBER] = value;
+        self->event.seen |= 1u << (key - GW_KINETO_KEY_NUMBER);
+    } else if (key == GW_KINETO_KEY_RANK) {
         self->rank = (int32_t)value;
-    } else if (key == KEY_BASE_TIME) {
+        self->has_rank = true;
+    } else if (key == GW_KINETO_KEY_BASE_TIME) {
         self->base_time_ns = value;
+        self->has_base_time = true;
     } else if (self->section == SECTION_DEVICES) {
         take_device_number(self, key, value);
     }
@@ -299,35 +224,35 @@ static int on_string(void *context, const unsigned char *bytes, size_t length)
     struct gw_kineto *self = context;
     const char *text = (const char *)bytes;
     uint8_t key = self->key;
-    self->key = KEY_NONE;
+    self->key = GW_KINETO_KEY_NONE;
     switch (key) {
-    case KEY_PHASE:
+    case GW_KINETO_KEY_PHASE:
         self->event.phase = length ? text[0] : 0;
         break;
-    case KEY_CATEGORY:
+    case GW_KINETO_KEY_CATEGORY:
         self->event.category = (uint8_t)gw_kineto_category(text, length);
         break;
-    case KEY_NAME:
+    case GW_KINETO_KEY_NAME:
         self->status = gw_kineto_text_set(&self->event.name, text, length);
         break;
-    case KEY_ARGS_NAME:
+    case GW_KINETO_KEY_ARGS_NAME:
         self->status = gw_kineto_text_set(&self->event.args_name, text, length);
         break;
-    case KEY_COLLECTIVE:
+    case GW_KINETO_KEY_COLLECTIVE:
         self->event.collective = gw_kineto_collective(text, length);
         break;
-    case KEY_TYPE:
+    case GW_KINETO_KEY_TYPE:
         self->event.type = gw_kineto_type(text, length);
         break;
-    case KEY_GROUP:
+    case GW_KINETO_KEY_GROUP:
         self->event.group = XXH3_64bits(text, length);
         break;
-    case KEY_NCCL_VERSION:
+    case GW_KINETO_KEY_NCCL_VERSION:
         free(self->nccl_version);
         self->nccl_version = strndup(text, length);
         self->status = self->nccl_version ? 0 : -ENOMEM;
         break;
-    case KEY_DEVICE_NAME: {
+    case GW_KINETO_KEY_DEVICE_NAME: {
         struct device_properties *device = &self->devices[self->devices_count - 1];
         free(device->name);
         device->name = strndup(text, length);
@@ -342,7 +267,7 @@ static int on_string(void *context, const unsigned char *bytes, size_t length)
 
 static int on_other(void *context)
 {
-    ((struct gw_kineto *)context)->key = KEY_NONE;
+    ((struct gw_kineto *)context)->key = GW_KINETO_KEY_NONE;
     return 1;
 }
 
@@ -408,6 +333,75 @@ int gw_kineto_feed(struct gw_kineto *self, const void *bytes, size_t size)
         return say_parse_error(self);
     }
     self->fed_bytes += size;
+    return 0;
+}
+
+int gw_kineto_create_part(const char *path, uint64_t begin, bool in_object, struct gw_error *error,
+                          struct gw_kineto **ret_kineto)
+{
+    const char *before = in_object ? "{\"traceEvents\":[" : "[";
+    struct gw_kineto *self = NULL;
+    int status = gw_kineto_create(path, error, &self);
+    status = status ? status : gw_kineto_feed(self, before, strlen(before));
+    if (status) {
+        gw_kineto_destroy(self);
+        return status;
+    }
+    self->fed_bytes = begin;
+    *ret_kineto = self;
+    return 0;
+}
+
+int gw_kineto_feed_brace(struct gw_kineto *self, bool in_object, bool *ret_meets)
+{
+    uint64_t begun_events = self->begun_events;
+    int status = gw_kineto_feed(self, "{", 1);
+    *ret_meets = !status && self->begun_events > begun_events && self->depth == (in_object ? 3 : 2);
+    return status;
+}
+
+static int join_devices(struct gw_kineto *earlier, struct gw_kineto *later)
+{
+    for (size_t i = 0; i < later->devices_count; i++) {
+        if (GW_GROW(earlier->devices, earlier->devices_count)) {
+            return -ENOMEM;
+        }
+        earlier->devices[earlier->devices_count++] = later->devices[i];
+        later->devices[i].name = NULL;
+    }
+    return 0;
+}
+
+#define SWAP(left, right)                                                                                              \
+    do {                                                                                                               \
+        __typeof__(left) kept = (left);                                                                                \
+        (left) = (right);                                                                                              \
+        (right) = kept;                                                                                                \
+    } while (0)
+
+int gw_kineto_join(struct gw_kineto *earlier, struct gw_kineto *later)
+{
+    int status = gw_assembly_append(&earlier->assembly, &later->assembly);
+    status = status ? status : gw_kineto_labels_append(&earlier->labels, &later->labels);
+    status = status ? status : join_devices(earlier, later);
+    if (status) {
+        return say_status(later, status);
+    }
+    SWAP(earlier->assembly, later->assembly);
+    SWAP(earlier->labels, later->labels);
+    SWAP(earlier->devices, later->devices);
+    SWAP(earlier->devices_count, later->devices_count);
+    if (!later->has_rank) {
+        SWAP(earlier->rank, later->rank);
+        SWAP(earlier->has_rank, later->has_rank);
+    }
+    if (!later->has_base_time) {
+        SWAP(earlier->base_time_ns, later->base_time_ns);
+        SWAP(earlier->has_base_time, later->has_base_time);
+    }
+    if (!later->nccl_version) {
+        SWAP(earlier->nccl_version, later->nccl_version);
+    }
     return 0;
 }
 

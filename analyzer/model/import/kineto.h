@@ -7,7 +7,9 @@
 #ifndef GW_ANALYZER_MODEL_IMPORT_KINETO_H
 #define GW_ANALYZER_MODEL_IMPORT_KINETO_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "analyzer/model/model.h"
 #include "analyzer/read/error.h"
@@ -23,6 +25,23 @@ int gw_kineto_feed(struct gw_kineto *kineto, const void *bytes, size_t size);
 /* At the end of the text: gives the model, without steps, to *ret_model. Returns 0; -EBADMSG when the text ends early,
  * -ENODATA when it is no such trace or holds no GPU activity, -ENOMEM, with the error filled. */
 int gw_kineto_finish(struct gw_kineto *kineto, struct gw_model **ret_model);
+
+/* Parts of one text can be parsed side by side: each of the later ones from a byte at which an event of the list is
+ * guessed to begin. The guess is right exactly when the parser of what stands before, given that byte, says so; then
+ * the two are joined and are what one parser of the whole text would be.
+ *
+ * A parser for the text from byte begin on. in_object: the list stands in the outermost object, else it is that itself.
+ * Returns 0 or -ENOMEM. */
+int gw_kineto_create_part(const char *path, uint64_t begin, bool in_object, struct gw_error *error,
+                          struct gw_kineto **ret_kineto);
+
+/* Feeds the brace with which a later part begins. *ret_meets: an event of such a list began with it. Returns as
+ * gw_kineto_feed. */
+int gw_kineto_feed_brace(struct gw_kineto *kineto, bool in_object, bool *ret_meets);
+
+/* Gives to `later` what `earlier` found, whose last byte was the brace that `later` began with and met it; `earlier` is
+ * then good for gw_kineto_destroy only. Returns 0; -ENOMEM or -EFBIG with the error of `later` filled. */
+int gw_kineto_join(struct gw_kineto *earlier, struct gw_kineto *later);
 
 /* NULL is allowed. */
 void gw_kineto_destroy(struct gw_kineto *kineto);

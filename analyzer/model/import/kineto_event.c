@@ -296,6 +296,18 @@ int gw_kineto_apply_labels(struct gw_builder *builder, const struct gw_kineto_la
     return status;
 }
 
+int gw_kineto_labels_append(struct gw_kineto_labels *labels, struct gw_kineto_labels *later)
+{
+    for (size_t i = 0; i < later->list_count; i++) {
+        if (GW_GROW(labels->list, labels->list_count)) {
+            return -ENOMEM;
+        }
+        labels->list[labels->list_count++] = later->list[i];
+        later->list[i].text = NULL;
+    }
+    return 0;
+}
+
 void gw_kineto_labels_clear(struct gw_kineto_labels *labels)
 {
     for (size_t i = 0; i < labels->list_count; i++) {
