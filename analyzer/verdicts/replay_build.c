@@ -8,6 +8,7 @@
 #include "analyzer/verdicts/gaps.h"
 #include "analyzer/verdicts/intervals.h"
 #include "analyzer/verdicts/replay.h"
+#include "analyzer/verdicts/wakers.h"
 
 /* A call that ends this close before what it may wait for is still taken to wait: times on the device have an error. */
 #define WAIT_TOLERANCE_NS 20000u
@@ -39,6 +40,7 @@ struct builder {
     struct gw_interval window;
     const struct gw_lane_steps *steps;
     struct gw_interval *lane_windows; /* by lane: the same steps as it makes them */
+    struct gw_wakers wakers;
     bool launches_wait;
 };
 
@@ -278,18 +280,6 @@ static void find_wait(const struct builder *b, struct gw_replay_node *node, cons
     node->early_ns = from > call->end_ns ? from - call->end_ns : 0;
 }
 
-/* Ranks that are threads of one process wait for each other on their devices; that another one was in a call when one
- * went on is chance. */
-static bool are_ranks(const struct builder *b, uint32_t left, uint32_t right)
-{
-    const struct gw_thread *threads = b->model->threads;
-    const uint32_t *first = &b->steps->first[threads[left].process];
-    bool exchange = false;
-    for (uint32_t l = first[0]; l < first[1]; l++)
-        exchange |= b->steps->times[l] != NULL;
-    return exchange && threads[left].lane != threads[right].lane;
-}
-
 /* The call of another thread of the process that ended last before this one's begin: it may have woken its thread. */
 static void find_handover(const struct builder *b, struct gw_replay_node *node)
 {
@@ -302,8 +292,7 @@ static void find_handover(const struct builder *b, struct gw_replay_node *node)
         return;
     for (uint32_t t = 0; t < model->threads_count; t++) {
         uint32_t by = b->now.thread_node[t];
-        if (t == node->thread || model->threads[t].process != model->threads[node->thread].process || by == GW_NONE ||
-            are_ranks(b, node->thread, t))
+        if (by == GW_NONE || !gw_may_wake(&b->wakers, node->thread, t))
             continue;
         if (b->now.thread_end[t] > node->begin_ns) /* in a call already: it handed over before that */
             by = b->now.thread_earlier[t];
@@ -490,6 +479,7 @@ static void release(struct builder *b)
     free(b->now.process_busy);
     free(b->now.legacy);
     free(b->lane_windows);
+    gw_wakers_release(&b->wakers);
     gw_map_clear(&b->events);
 }
 
@@ -527,7 +517,8 @@ int gw_replay_create(const struct gw_host *host, const struct gw_call_ops *call_
         goto end;
     b.replay->host = host;
     b.replay->latency_ns = GW_LAUNCH_LATENCY_ASSUMED_NS;
-    if ((ret = find_window(&b)) < 0 || (ret = allocate(&b)) < 0 || (ret = gw_replay_find_lanes(b.replay, steps)) < 0)
+    if ((ret = find_window(&b)) < 0 || (ret = allocate(&b)) < 0 ||
+        (ret = gw_wakers_init(&b.wakers, b.model, steps)) < 0 || (ret = gw_replay_find_lanes(b.replay, steps)) < 0)
         goto end;
     find_engines(&b);
     if ((ret = gw_replay_measure_run(b.replay)) < 0 || (ret = add_nodes(&b)) < 0 ||

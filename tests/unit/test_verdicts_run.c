@@ -115,6 +115,33 @@ static void compile_warmup(void **state)
     }
 }
 
+/* A watchdog asks how far a stream is, in step 5 and, long after, in step 20, right before the dispatching thread wakes
+ * up: it did not wake it, so that its sleep does not take the place of the compilation in step 10. */
+static void watchdog(void **state)
+{
+    (void)state;
+    struct outcome outcome = {0};
+    struct gw_script script;
+    gw_script_begin(&script);
+    const uint32_t thread = gw_fixture_thread(script.fixture, 77);
+    for (int i = 0; i < WARMUP + STEPS; i++) {
+        gw_script_step(&script, i < WARMUP);
+        for (int k = 0; k < 5; k++)
+            gw_script_launch(&script, 1, "_Z7forwardPf", US(100));
+        if (i == 10) {
+            gw_script_think(&script, US(1000000));
+            gw_script_call(&script, "cuModuleLoadData", US(100000));
+        }
+        gw_script_blocked(&script, US(300));
+        if (i == 5 || i == 20)
+            gw_fixture_call(script.fixture, thread, "cuStreamQuery", script.now_ns - US(50), script.now_ns - US(48), 1);
+        gw_script_end_step(&script, i < WARMUP);
+    }
+    end_run(&script, &outcome);
+    expect(&outcome, "recompile", GW_CONFIRMED, 1100.0 / STEPS);
+    release(&outcome);
+}
+
 /* Kernels on a second device beside those of the first: work_us of them a step. */
 static void two_devices(struct outcome *outcome, uint64_t work_us)
 {
@@ -506,6 +533,7 @@ int main(void)
         cmocka_unit_test(lazy_load),
         cmocka_unit_test(autotune),
         cmocka_unit_test(compile_warmup),
+        cmocka_unit_test(watchdog),
         cmocka_unit_test(imbalance),
         cmocka_unit_test(idle_device),
         cmocka_unit_test(dependency_stall),
