@@ -28,6 +28,8 @@ BAD = [
     ("list.json", b"[1, 2, [3]]", "no CUDA call"),
     ("cpu-only.json", b'{"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a", "ts": 1, "dur": 1}]}', "no CUDA call"),
     ("fields.json", b'{"traceEvents": [{"ph": "X", "cat": "kernel", "name": "k", "ts": "x", "dur": [1]}]}', "no CUDA call"),
+    ("xla.json", b'{"traceEvents": [{"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "/device:GPU:0"}}, {"ph": "X", '
+                 b'"pid": 1, "tid": 13, "ts": 1, "dur": 2, "name": "fusion_1", "args": {"correlation_id": "7"}}]}', "XLA"),
     ("negative.json", b'{"traceEvents": [{"ph": "X", "cat": "cuda_runtime", "name": "k", "pid": 1, "tid": 1, "ts": -5, '
                       b'"dur": 1}]}', "no CUDA call"),
     ("text.json", b"hello, world\n", "neither"),

@@ -76,7 +76,8 @@ def current(path):
             "device 1 memset_ns 100", "device 0 copy_ns 350", f"device 0 idle_ns {9950 - 100 - 1170 - 300 - 350}",
             "coverage 3 unknown function: 1 calls of cudaThingOfTomorrow_v99000, which this version does not know: taken as "
             "other calls",
-            "coverage 3 damaged events: 1 events lack a field that their kind must have, and were skipped"}
+            "coverage 3 damaged events: 1 events lack a field that their kind must have, or have no valid one, and were "
+            "skipped"}
 
 
 def old(path):
@@ -90,7 +91,8 @@ def old(path):
     db.close()
     return {"calls 1", "ops 1", "untied 0", "op kernel 1600 2600 stream 7 bytes 0 call 1", "device 0 name ?",
             "coverage 3 CUPTI_ACTIVITY_KIND_MEMCPY: the export has no such table: nothing of this kind was recorded",
-            "coverage 3 damaged events: 1 events lack a field that their kind must have, and were skipped"}
+            "coverage 3 damaged events: 1 events lack a field that their kind must have, or have no valid one, and were "
+            "skipped"}
 
 
 def without_kernels(path):

@@ -46,11 +46,44 @@ static size_t length_without_version(const char *name)
     return end < length && end >= 2 && name[end - 1] == 'v' && name[end - 2] == '_' ? end - 2 : length;
 }
 
+/* The CUDA function that a function of AMD's HIP follows: of the same name but for a few. GW_FUNCTION_NONE: none. */
+static unsigned find_hip(const char *name)
+{
+    static const struct {
+        const char *hip, *cuda;
+    } others[] = {{"hipExtLaunchKernel", "cudaLaunchKernel"},
+                  {"hipExtModuleLaunchKernel", "cuLaunchKernel"},
+                  {"hipModuleLaunchKernel", "cuLaunchKernel"},
+                  {"hipHostMalloc", "cudaHostAlloc"},
+                  {"hipHostFree", "cudaFreeHost"},
+                  {"hipMemcpyWithStream", "cudaMemcpy"}};
+    static const char *const prefixes[] = {"cuda", "cu"};
+    unsigned id = GW_FUNCTION_NONE;
+    char cuda[128];
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        if (strcmp(name, others[i].hip) == 0) {
+            return gw_function_find(others[i].cuda);
+        }
+    }
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]) && id == GW_FUNCTION_NONE; i++) {
+        if (snprintf(cuda, sizeof(cuda), "%s%s", prefixes[i], name + strlen("hip")) < (int)sizeof(cuda)) {
+            id = gw_function_find(cuda);
+            id = id == GW_FUNCTION_NONE ? gw_function_first(cuda) : id;
+        }
+    }
+    return id;
+}
+
 /* The row of an exported name as profilers spell it: Nsight Systems adds the version of the call's parameters, and
  * older profilers name the base where this table's toolkit exports a versioned symbol. */
-static unsigned find_function(const char *name)
+static unsigned find_function(struct gw_assembly *assembly, const char *name)
 {
     char bare[128];
+    if (strncmp(name, "hip", 3) == 0) {
+        unsigned followed = find_hip(name);
+        assembly->hip_calls += followed != GW_FUNCTION_NONE;
+        return followed;
+    }
     unsigned id = gw_function_find(name);
     size_t length = length_without_version(name);
     if (id == GW_FUNCTION_NONE && length < sizeof(bare)) {
@@ -114,7 +147,7 @@ static int put_range(struct gw_model *model, const struct gw_range *range)
 int gw_assembly_add_call(struct gw_assembly *assembly, const struct gw_import_call *call)
 {
     uint32_t thread = gw_builder_thread(&assembly->builder, 0, call->pid, call->tid);
-    unsigned function = find_function(call->function);
+    unsigned function = find_function(assembly, call->function);
     if (thread == GW_NONE || (function == GW_FUNCTION_NONE && count_unknown(assembly, call->function, 1))) {
         return -ENOMEM;
     }
@@ -220,6 +253,7 @@ int gw_assembly_append(struct gw_assembly *assembly, const struct gw_assembly *l
         status = count_unknown(assembly, name, unknown_calls(later, name));
     }
     assembly->skipped_events += later->skipped_events;
+    assembly->hip_calls += later->hip_calls;
     free(names);
     free(threads);
     return status;
@@ -252,6 +286,34 @@ static int say_unknown_functions(struct gw_assembly *assembly)
     return status;
 }
 
+/* How many operations without a call begin before all others of their stream. */
+static size_t count_early(const struct gw_model *model)
+{
+    size_t early = 0;
+    for (size_t s = 0; s < model->streams_count; s++) {
+        const struct gw_stream *stream = &model->streams[s];
+        for (uint32_t i = 0; i < stream->op_count; i++) {
+            if (model->ops[model->stream_ops[stream->op_first + i]].call != GW_NONE) {
+                break;
+            }
+            early++;
+        }
+    }
+    return early;
+}
+
+static void say_untied(const struct gw_model *model, size_t untied, char *detail, size_t size)
+{
+    if (model->calls_count == 0) {
+        snprintf(detail, size, "%zu GPU operations and not one call: what the host did cannot be told", untied);
+    } else {
+        snprintf(detail, size,
+                 "%zu GPU operations without the call that enqueued them; %zu of them come first on their stream, as "
+                 "what was enqueued before recording began does",
+                 untied, count_early(model));
+    }
+}
+
 static int say_missing(struct gw_assembly *assembly, const char *tool, size_t untied)
 {
     char detail[256];
@@ -273,15 +335,20 @@ static int say_missing(struct gw_assembly *assembly, const char *tool, size_t un
         status = gw_assembly_add_coverage(assembly, GW_COVERAGE_DISABLED, "loads of modules", detail);
     }
     if (!status && untied) {
-        snprintf(detail, sizeof(detail),
-                 "%zu GPU operations without the call that enqueued them, mostly enqueued before recording began",
-                 untied);
+        say_untied(assembly->builder.model, untied, detail, sizeof(detail));
         status = gw_assembly_add_coverage(assembly, GW_COVERAGE_DISABLED, "enqueue calls", detail);
     }
     if (!status && assembly->skipped_events) {
-        snprintf(detail, sizeof(detail), "%llu events lack a field that their kind must have, and were skipped",
+        snprintf(detail, sizeof(detail),
+                 "%llu events lack a field that their kind must have, or have no valid one, and were skipped",
                  (unsigned long long)assembly->skipped_events);
         status = gw_assembly_add_coverage(assembly, GW_COVERAGE_DISABLED, "damaged events", detail);
+    }
+    if (!status && assembly->hip_calls) {
+        snprintf(detail, sizeof(detail),
+                 "%llu calls of AMD's HIP are taken for, and named as, the CUDA functions they follow",
+                 (unsigned long long)assembly->hip_calls);
+        status = gw_assembly_add_coverage(assembly, GW_COVERAGE_DISABLED, "names of calls", detail);
     }
     return status ? status : say_unknown_functions(assembly);
 }

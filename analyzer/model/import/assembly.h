@@ -58,6 +58,7 @@ struct gw_assembly {
     size_t unknown_names_count;
     uint32_t unseen;         /* GW_UNSEEN_* of the format; a reader may add to it */
     uint64_t skipped_events; /* events that lacked what their kind must have */
+    uint64_t hip_calls;      /* of AMD's HIP, taken for CUDA's */
 };
 
 /* Starts an empty model. Returns 0 or -ENOMEM; gw_assembly_clear() is allowed in both cases. */

@@ -484,9 +484,12 @@ int gw_kineto_finish(struct gw_kineto *self, struct gw_model **ret_model)
     status = status ? status : gw_assembly_finish(&self->assembly, TOOL, &model);
     status = status ? status : fill_run(self, model);
     if (status == -ENODATA) {
-        return gw_error_set(self->error, status,
-                            "%s: no CUDA call and no GPU operation in the trace: profile with ProfilerActivity.CUDA",
-                            self->path);
+        return gw_error_set(self->error, status, "%s: %s", self->path,
+                            gw_kineto_names_devices_of_xla(&self->labels)
+                                ? "a trace of XLA's profiler (JAX, TensorFlow), which is not read: run the program "
+                                  "with gpuwitness record, or make an Nsight Systems export of it"
+                                : "no CUDA call and no GPU operation in the trace: profile with "
+                                  "ProfilerActivity.CUDA");
     }
     if (status) {
         gw_model_destroy(model);

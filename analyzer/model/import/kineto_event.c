@@ -106,8 +106,10 @@ static void read_copy_name(const char *name, struct gw_import_op *op)
         const char *text;
         uint8_t kind, direction;
     } directions[] = {
-        {"HtoD", GW_OP_H2D, GW_COPY_H2D}, {"HtoA", GW_OP_H2D, GW_COPY_H2D}, {"DtoH", GW_OP_D2H, GW_COPY_D2H},
-        {"AtoH", GW_OP_D2H, GW_COPY_D2H}, {"PtoP", GW_OP_P2P, GW_COPY_P2P}, {"HtoH", GW_OP_HOST, GW_COPY_H2H},
+        {"HtoD", GW_OP_H2D, GW_COPY_H2D},         {"HtoA", GW_OP_H2D, GW_COPY_H2D},
+        {"DtoH", GW_OP_D2H, GW_COPY_D2H},         {"AtoH", GW_OP_D2H, GW_COPY_D2H},
+        {"PtoP", GW_OP_P2P, GW_COPY_P2P},         {"HtoH", GW_OP_HOST, GW_COPY_H2H},
+        {"HostToDevice", GW_OP_H2D, GW_COPY_H2D}, {"DeviceToHost", GW_OP_D2H, GW_COPY_D2H}, /* AMD's */
     };
     static const struct {
         const char *text;
@@ -244,7 +246,7 @@ int gw_kineto_take(struct gw_assembly *assembly, struct gw_kineto_labels *labels
     uint32_t needed = BIT(TS) | BIT(DUR) | (is_host ? BIT(PID) | BIT(TID) : BIT(DEVICE) | BIT(STREAM));
     int64_t end_ns;
     if (!has(event, needed) || !event->name.length || event->numbers[GW_KINETO_TS] < 0 ||
-        event->numbers[GW_KINETO_DUR] < 0 ||
+        (!is_host && event->numbers[GW_KINETO_DEVICE] < 0) || event->numbers[GW_KINETO_DUR] < 0 ||
         __builtin_add_overflow(event->numbers[GW_KINETO_TS], event->numbers[GW_KINETO_DUR], &end_ns)) {
         assembly->skipped_events++;
         return 0;
@@ -294,6 +296,17 @@ int gw_kineto_apply_labels(struct gw_builder *builder, const struct gw_kineto_la
         }
     }
     return status;
+}
+
+bool gw_kineto_names_devices_of_xla(const struct gw_kineto_labels *labels)
+{
+    for (size_t i = 0; i < labels->list_count; i++) {
+        const struct gw_kineto_label *label = &labels->list[i];
+        if (label->of_process && label->text && strncmp(label->text, "/device:", strlen("/device:")) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 int gw_kineto_labels_append(struct gw_kineto_labels *labels, struct gw_kineto_labels *later)

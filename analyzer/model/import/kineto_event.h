@@ -84,6 +84,9 @@ int gw_kineto_take(struct gw_assembly *assembly, struct gw_kineto_labels *labels
 /* Tells those processes and threads that calls and ranges made known. Returns 0 or -ENOMEM. */
 int gw_kineto_apply_labels(struct gw_builder *builder, const struct gw_kineto_labels *labels);
 
+/* Whether processes are named as XLA's profiler names devices. */
+bool gw_kineto_names_devices_of_xla(const struct gw_kineto_labels *labels);
+
 /* Moves the later labels behind the others. Returns 0 or -ENOMEM. */
 int gw_kineto_labels_append(struct gw_kineto_labels *labels, struct gw_kineto_labels *later);
 
