@@ -177,7 +177,7 @@ int gw_judge_dispatch_bound(struct gw_judge *judge, struct gw_verdict *verdict)
 int gw_judge_small_kernels(struct gw_judge *judge, struct gw_verdict *verdict)
 {
     struct gw_finding finding;
-    double tiny = 0, kernel_ns = 0, call_ns = 0;
+    double tiny = 0, kernel_ns = 0, call_ns = 0, pause_ns = 0;
     /* Longer launches were interrupted, or waited for something: a graph would not mend that. */
     uint64_t longest = USUAL_LAUNCHES * (judge->replay ? judge->replay->quick_ns : USUAL_LAUNCH_NS) + LAUNCH_SLACK_NS;
     if (!judge->gpu_timed)
@@ -203,6 +203,7 @@ int gw_judge_small_kernels(struct gw_judge *judge, struct gw_verdict *verdict)
                 tiny++;
                 kernel_ns += (double)length;
                 call_ns += (double)cost;
+                pause_ns += (double)pause;
             } else if (train) {
                 gw_finding_mark(&finding, judge, fact, GW_EDIT_DROP);
             }
@@ -213,9 +214,9 @@ int gw_judge_small_kernels(struct gw_judge *judge, struct gw_verdict *verdict)
     }
     ret = gw_finding_conclude(&finding, judge, verdict,
                               "%.1f launches a step take the host longer than their kernel the GPU (on average %.1f us "
-                              "in the call for a kernel of %.1f us)",
+                              "in the call and %.1f us before it, for a kernel of %.1f us)",
                               gw_a_step(judge, tiny), tiny > 0 ? call_ns / tiny / 1e3 : 0,
-                              tiny > 0 ? kernel_ns / tiny / 1e3 : 0);
+                              tiny > 0 ? pause_ns / tiny / 1e3 : 0, tiny > 0 ? kernel_ns / tiny / 1e3 : 0);
     gw_finding_release(&finding);
     return ret;
 }
