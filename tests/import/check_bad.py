@@ -104,6 +104,10 @@ def main():
     path = os.path.join(folder, "columns.sqlite")
     database(path, "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, finish INT)")
     faults += judge(run(program, path), path, "no column")
+    path = os.path.join(folder, "nameless.sqlite")
+    database(path, "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, end INT, globalTid INT, nameId INT, correlationId INT)",
+             "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (10, 20, 16777217, 1, 1)")
+    faults += judge(run(program, path), path, "StringIds")
     path = os.path.join(folder, "cut.sqlite")
     database(path, "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INT, end INT, deviceId INT, streamId INT)",
              "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999) "

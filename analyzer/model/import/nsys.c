@@ -412,6 +412,11 @@ static int read_export(struct nsys *self, struct gw_model **ret_model)
 {
     size_t found = 0;
     struct gw_model *finished = NULL;
+    if (has_column(self, "CUPTI_ACTIVITY_KIND_RUNTIME", "nameId") && !has_column(self, "StringIds", "id")) {
+        return gw_error_set(self->error, -EBADMSG,
+                            "%s: the table StringIds with the names of calls is missing: export the report again",
+                            self->path);
+    }
     int status = READ(string_tables, NULL);
     status = status ? status : READ(activity_tables, &found);
     status = status ? status : READ(range_tables, NULL);
