@@ -186,36 +186,46 @@ static bool is_of_lane(const struct gw_model *model, const struct gw_op *op, uin
     return op->stream == GW_NONE || model->devices[model->streams[op->stream].device].lane == lane;
 }
 
-static uint32_t host_call(const struct gw_op *op)
-{
-    return op->outer_call != GW_NONE ? op->outer_call : op->call;
-}
-
 /* Whether a node belongs to the graph replay that the event is: no step begins within one. */
 static bool goes_on(const struct gw_model *model, const uint32_t *ops, const struct gw_op *node,
                     const struct gw_sequence_event *event)
 {
-    if (node->graph_node == GW_NONE || host_call(node) == GW_NONE || event->op == GW_NONE) {
+    if (node->graph_node == GW_NONE || gw_host_call(node) == GW_NONE || event->op == GW_NONE) {
         return false;
     }
     const struct gw_op *first = &model->ops[ops[event->op]];
-    return first->graph_node != GW_NONE && host_call(first) == host_call(node);
+    return first->graph_node != GW_NONE && gw_host_call(first) == gw_host_call(node);
 }
 
-/* When each operation was enqueued. One whose call is not known was so before it started and before the next one was:
- * times never go back. NULL when there is no memory. */
-static uint64_t *enqueue_times(const struct gw_model *model, const uint32_t *ops, uint32_t count)
+/* When each operation was enqueued, where the calls of some are not known: such a one was so before it started and
+ * before the next one was; times never go back. *ret_times NULL: each as its call began. Returns 0 or -ENOMEM. */
+static int enqueue_times(const struct gw_model *model, const uint32_t *ops, uint32_t count, uint64_t **ret_times)
 {
+    uint32_t known = 0;
+    while (known < count && gw_host_call(&model->ops[ops[known]]) != GW_NONE) {
+        known++;
+    }
+    if (known == count) {
+        *ret_times = NULL;
+        return 0;
+    }
     uint64_t *times = malloc(((size_t)count + 1) * sizeof(*times));
     for (uint32_t i = count; times && i-- > 0;) {
         const struct gw_op *op = &model->ops[ops[i]];
-        uint32_t call = host_call(op);
+        uint32_t call = gw_host_call(op);
         times[i] = call == GW_NONE ? op->start_ns : model->calls[call].begin_ns;
         if (call == GW_NONE && i + 1 < count && times[i + 1] < times[i]) {
             times[i] = times[i + 1];
         }
     }
-    return times;
+    *ret_times = times;
+    return times ? 0 : -ENOMEM;
+}
+
+static uint64_t silence_between(uint64_t left_ns, uint64_t begin_ns)
+{
+    const uint64_t silence_ns = begin_ns > left_ns ? begin_ns - left_ns : 0;
+    return silence_ns < GW_SILENCE_MOST_NS ? silence_ns : GW_SILENCE_MOST_NS;
 }
 
 /* By thread of the model: whether it launches what computes. NULL when there is no memory. */
@@ -224,8 +234,8 @@ static bool *find_launching(const struct gw_model *model, const uint32_t *ops, u
     bool *launching = calloc(model->threads_count + 1, sizeof(*launching));
     for (uint32_t i = 0; i < op_count && launching; i++) {
         const struct gw_op *op = &model->ops[ops[i]];
-        if (host_call(op) != GW_NONE && (op->kind == GW_OP_KERNEL || op->kind == GW_OP_GRAPH)) {
-            launching[model->calls[host_call(op)].thread] = true;
+        if (gw_host_call(op) != GW_NONE && (op->kind == GW_OP_KERNEL || op->kind == GW_OP_GRAPH)) {
+            launching[model->calls[gw_host_call(op)].thread] = true;
         }
     }
     return launching;
@@ -234,7 +244,7 @@ static bool *find_launching(const struct gw_model *model, const uint32_t *ops, u
 /* Whether the upload is that of a thread that does nothing else: it comes when it comes. */
 static bool is_loaded(const struct gw_model *model, const struct gw_op *op, const bool *launching)
 {
-    return op->kind == GW_OP_H2D && host_call(op) != GW_NONE && !launching[model->calls[host_call(op)].thread];
+    return op->kind == GW_OP_H2D && gw_host_call(op) != GW_NONE && !launching[model->calls[gw_host_call(op)].thread];
 }
 
 /* The streams of the lanes, from the map that numbered them. */
@@ -265,10 +275,11 @@ int gw_sequence_create(const struct gw_model *model, uint32_t process, bool with
     for (size_t i = 0; i < call_count; i++) {
         waits += is_wait(model, call_at(model, calls, i), &sequence);
     }
-    uint64_t *enqueued_ns = enqueue_times(model, ops, op_count);
+    uint64_t *enqueued_ns = NULL;
+    status = enqueue_times(model, ops, op_count, &enqueued_ns);
     bool *updates = find_updates(model, ops, op_count), *launching = find_launching(model, ops, op_count);
     sequence.events = malloc((op_count + waits + 1) * sizeof(*sequence.events));
-    if (!sequence.events || !enqueued_ns || !updates || !launching) {
+    if (!sequence.events || status || !updates || !launching) {
         free(sequence.events);
         free(launching);
         free(enqueued_ns);
@@ -281,25 +292,23 @@ int gw_sequence_create(const struct gw_model *model, uint32_t process, bool with
         struct gw_sequence_event next = {.begin_ns = UINT64_MAX, .op = i, .last_op = i};
         const struct gw_op *op = i < op_count ? &model->ops[ops[i]] : NULL;
         if (op) {
-            next.begin_ns = enqueued_ns[i];
-            next.end_ns = host_call(op) == GW_NONE ? next.begin_ns : model->calls[host_call(op)].end_ns;
+            next.begin_ns = enqueued_ns ? enqueued_ns[i] : model->calls[gw_host_call(op)].begin_ns;
         }
         for (; call < call_count && call_at(model, calls, call)->begin_ns < next.begin_ns && !status; call++) {
             const struct gw_call *wait = call_at(model, calls, call);
             if (!is_of(model, wait, &sequence)) {
                 continue;
             }
-            uint64_t silence_ns = wait->begin_ns > left_ns ? wait->begin_ns - left_ns : 0;
+            const uint64_t silence_ns = silence_between(left_ns, wait->begin_ns);
             left_ns = left_ns == UINT64_MAX || wait->end_ns > left_ns ? wait->end_ns : left_ns;
             if (!is_wait(model, wait, &sequence)) {
                 continue;
             }
             struct gw_sequence_event *event = &sequence.events[sequence.count++];
             *event = (struct gw_sequence_event){.begin_ns = wait->begin_ns,
-                                                .end_ns = wait->end_ns,
-                                                .silence_ns = silence_ns,
+                                                .silence_ns = silence_ns & GW_SILENCE_MOST_NS,
                                                 .op = GW_NONE,
-                                                .last_op = GW_NONE,
+                                                .call = (uint32_t)(wait - model->calls),
                                                 .traits = GW_TRAIT_SYNC};
             uint64_t identity = (uint64_t)1 << 60 | wait->function;
             status = number_of(&tokens, identity, 0, &event->token);
@@ -312,12 +321,12 @@ int gw_sequence_create(const struct gw_model *model, uint32_t process, bool with
                 sequence.events[sequence.count - 1].last_op = i;
                 continue;
             }
-            next.silence_ns = next.begin_ns > left_ns ? next.begin_ns - left_ns : 0;
-            if (host_call(op) == GW_NONE && (left_ns == UINT64_MAX || next.end_ns > left_ns)) {
-                left_ns = next.end_ns;
+            next.silence_ns = silence_between(left_ns, next.begin_ns) & GW_SILENCE_MOST_NS;
+            if (gw_host_call(op) == GW_NONE && (left_ns == UINT64_MAX || next.begin_ns > left_ns)) {
+                left_ns = next.begin_ns;
             }
             next.device = op->stream == GW_NONE ? UINT16_MAX : (uint16_t)model->streams[op->stream].device;
-            next.traits = op_traits(op, updates);
+            next.traits = op_traits(op, updates) & 0x3fu;
             status = number_of(&tokens, op_identity(op), 0, &next.token);
             status = status ? status : number_of(&lanes, op_identity(op), op->stream + 1u, &next.lane);
             sequence.events[sequence.count++] = next;

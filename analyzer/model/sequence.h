@@ -16,15 +16,29 @@
 #define GW_TRAIT_UPDATE 0x20u /* kernel whose name says that it updates parameters */
 #define GW_TRAITS_HOST (GW_TRAIT_UPLOAD | GW_TRAIT_READ | GW_TRAIT_SYNC | GW_TRAIT_REPLAY)
 
+/* Longer silences, of more than an hour, count as this. */
+#define GW_SILENCE_MOST_NS ((1ull << 42) - 1)
+
 struct gw_sequence_event {
-    uint64_t begin_ns, end_ns; /* of the outermost host call */
-    uint64_t silence_ns;       /* outside CUDA since the call before it, whichever that is */
-    uint32_t token;            /* kind, kernel name, size class: what similarity compares */
-    uint32_t lane;             /* the token together with its stream */
-    uint32_t op, last_op;      /* place in the process's operations, GW_NONE for a wait; the nodes of a graph are one */
-    uint16_t device;           /* of an operation */
-    uint8_t traits;
+    uint64_t begin_ns;        /* of the outermost host call */
+    uint64_t silence_ns : 42; /* outside CUDA since the call before it, whichever that is */
+    uint64_t traits : 6;
+    uint64_t device : 16; /* of an operation */
+    uint32_t token;       /* kind, kernel name, size class: what similarity compares */
+    uint32_t lane;        /* the token together with its stream */
+    uint32_t op;          /* place in the process's operations, GW_NONE for a wait */
+    union {
+        uint32_t last_op; /* of an operation: the same; the nodes of a graph are one event */
+        uint32_t call;    /* of a wait */
+    };
 };
+_Static_assert(sizeof(struct gw_sequence_event) == 32, "there are as many as operations");
+
+/* The outermost known call that enqueued an operation, or GW_NONE. */
+static inline uint32_t gw_host_call(const struct gw_op *op)
+{
+    return op->outer_call != GW_NONE ? op->outer_call : op->call;
+}
 
 struct gw_sequence {
     uint32_t process, lane;

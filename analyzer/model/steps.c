@@ -21,6 +21,13 @@ static uint64_t range_begin_ns(const struct gw_sequence *sequence, const struct 
     return sequence->events[range->first].begin_ns;
 }
 
+/* When the host's call ended; where it is not known, when it began. */
+static uint64_t event_end_ns(const struct gw_model *model, const uint32_t *ops, const struct gw_sequence_event *event)
+{
+    const uint32_t call = event->op == GW_NONE ? event->call : gw_host_call(&model->ops[ops[event->op]]);
+    return call == GW_NONE ? event->begin_ns : model->calls[call].end_ns;
+}
+
 /* End of the last call or operation of an open range, but not beyond the begin of what follows it. */
 static uint64_t open_end_ns(const struct gw_model *model, const struct gw_sequence *sequence,
                             const struct gw_step_range *range)
@@ -30,7 +37,8 @@ static uint64_t open_end_ns(const struct gw_model *model, const struct gw_sequen
     uint64_t end_ns = 0;
     for (size_t e = range->first; e < after; e++) {
         const struct gw_sequence_event *event = &sequence->events[e];
-        end_ns = event->end_ns > end_ns ? event->end_ns : end_ns;
+        const uint64_t left_ns = event_end_ns(model, ops, event);
+        end_ns = left_ns > end_ns ? left_ns : end_ns;
         for (uint32_t o = event->op; o != GW_NONE && o <= event->last_op; o++) {
             const struct gw_op *op = &model->ops[ops[o]];
             if (op->end_ns != GW_TIME_UNKNOWN && op->end_ns > end_ns) {

@@ -71,13 +71,13 @@ void add_event(struct play *play, char letter, uint32_t variant)
     struct gw_sequence_event *event = &sequence->events[sequence->count];
     uint64_t length_ns = letter == 's' || letter == 'R' ? 20 * CALL_NS : CALL_NS;
     *event = (struct gw_sequence_event){.begin_ns = play->now_ns,
-                                        .end_ns = play->now_ns + length_ns,
                                         .token = (uint32_t)(unsigned char)letter + variant * VARIANT,
                                         .op = letter == 's' ? GW_NONE : (uint32_t)sequence->count,
-                                        .traits = traits_of(letter)};
+                                        .traits = traits_of(letter) & 0x3fu};
     event->lane = event->token * STREAMS;
-    event->silence_ns = sequence->count ? event->begin_ns - event[-1].end_ns : 0;
-    play->now_ns += length_ns + 300;
+    event->silence_ns = (sequence->count ? event->begin_ns - play->left_ns : 0) & GW_SILENCE_MOST_NS;
+    play->left_ns = play->now_ns + length_ns;
+    play->now_ns = play->left_ns + 300;
     if (play->step_due && letter != 's') {
         play->truth[play->truth_count++] = sequence->count;
         play->step_due = false;

@@ -25,7 +25,7 @@
  */
 struct play {
     struct gw_sequence sequence;
-    uint64_t now_ns;
+    uint64_t now_ns, left_ns; /* left_ns: when the last call ended */
     size_t *truth;            /* begins of steps, as events */
     size_t truth_count, room; /* room: of both arrays */
     bool step_due;
