@@ -336,8 +336,8 @@ static int create(const struct gw_model *model, bool steps_only, struct gw_budge
         goto end;
     gw_step_times(model, budget->times);
     work.steps = budget->times;
-    if ((ret = gw_host_init(&work.host, model)) < 0 || (ret = group_ops(&work)) < 0 ||
-        (ret = gw_arrivals_create(model, &work.arrived_ns)) < 0)
+    if ((ret = gw_host_init(&work.host, model)) < 0 || (ret = gw_host_list_calls(&work.host)) < 0 ||
+        (ret = group_ops(&work)) < 0 || (ret = gw_arrivals_create(model, &work.arrived_ns)) < 0)
         goto end;
     find_extent(&work);
     if ((ret = gw_parallel_for(model->devices_count, find_times, &work)) < 0 ||

@@ -148,14 +148,7 @@ char *gw_describe_call(const struct gw_judge *judge, uint32_t index)
 {
     const struct gw_model *model = judge->model;
     const struct gw_call *call = &model->calls[index];
-    struct gw_fact fact = {.call = index, .argument = GW_NONE, .op_place = GW_CALL_OPS_FAR};
-    for (size_t i = index; i < model->calls_count && model->calls[i].begin_ns <= call->end_ns; i++) {
-        if (model->calls[i].thread == call->thread && model->calls[i].detail_kind != GW_DETAIL_NONE) {
-            fact.argument = model->calls[i].detail;
-            fact.detail_kind = model->calls[i].detail_kind;
-            break;
-        }
-    }
+    const struct gw_fact fact = gw_fact_of_call(judge, index);
     const struct gw_copy *copy = gw_fact_copy(judge, &fact);
     const struct gw_memory *memory = gw_fact_memory(judge, &fact);
     const struct gw_op *op = gw_fact_op(judge, &fact);
@@ -283,7 +276,7 @@ static int store_evidence(const struct gw_finding *finding, const struct gw_judg
             (struct gw_evidence){finding->evidence_t_ns[i], finding->evidence_ns[i], what};
     }
     if (finding->evidence_count) {
-        struct gw_fact fact = {.call = finding->calls[0], .op_place = GW_CALL_OPS_FAR};
+        const struct gw_fact fact = gw_fact_of_call(judge, finding->calls[0]);
         const struct gw_op *op = gw_fact_op(judge, &fact);
         verdict->thread = model->calls[finding->calls[0]].thread;
         verdict->process = model->threads[verdict->thread].process;

@@ -42,37 +42,41 @@ static int list_calls(void *user, size_t index)
 
 int gw_host_init(struct gw_host *ret_host, const struct gw_model *model)
 {
-    struct gw_host host = {.model = model};
-    struct listing listing = {.host = &host, .counts = calloc(model->threads_count + 1, sizeof *listing.counts)};
+    struct gw_host host = {.model = model, .thread_gaps = calloc(model->threads_count + 1, sizeof *host.thread_gaps)};
     size_t gap = 0;
-    int ret = -ENOMEM;
-    host.thread_calls = calloc(model->threads_count + 1, sizeof *host.thread_calls);
-    host.thread_gaps = calloc(model->threads_count + 1, sizeof *host.thread_gaps);
-    if (!listing.counts || !host.thread_calls || !host.thread_gaps)
-        goto end;
-    gw_parallel_for(model->threads_count, count_calls, &listing);
-    for (uint32_t t = 0; t < model->threads_count; t++) {
-        host.thread_calls[t + 1] = host.thread_calls[t] + listing.counts[t];
+    if (!host.thread_gaps)
+        return -ENOMEM;
+    for (uint32_t t = 0; t <= model->threads_count; t++) {
         while (gap < model->thread_gaps_count && model->thread_gaps[gap].thread < t)
             gap++;
         host.thread_gaps[t] = gap;
-        while (gap < model->thread_gaps_count && model->thread_gaps[gap].thread == t)
-            gap++;
     }
-    host.thread_gaps[model->threads_count] = gap;
-    host.calls = model->thread_calls;
-    if (host.thread_calls[model->threads_count] != model->thread_calls_count) {
-        host.calls = host.own_calls = malloc((host.thread_calls[model->threads_count] + 1) * sizeof *host.own_calls);
-        if (!host.own_calls)
+    *ret_host = host;
+    return 0;
+}
+
+int gw_host_list_calls(struct gw_host *host)
+{
+    const struct gw_model *model = host->model;
+    struct listing listing = {.host = host, .counts = calloc(model->threads_count + 1, sizeof *listing.counts)};
+    int ret = -ENOMEM;
+    host->thread_calls = calloc(model->threads_count + 1, sizeof *host->thread_calls);
+    if (!listing.counts || !host->thread_calls)
+        goto end;
+    gw_parallel_for(model->threads_count, count_calls, &listing);
+    for (uint32_t t = 0; t < model->threads_count; t++)
+        host->thread_calls[t + 1] = host->thread_calls[t] + listing.counts[t];
+    host->calls = model->thread_calls;
+    if (host->thread_calls[model->threads_count] != model->thread_calls_count) {
+        host->calls = host->own_calls =
+            malloc((host->thread_calls[model->threads_count] + 1) * sizeof *host->own_calls);
+        if (!host->own_calls)
             goto end;
         gw_parallel_for(model->threads_count, list_calls, &listing);
     }
-    *ret_host = host;
-    host = (struct gw_host){0};
     ret = 0;
 end:
     free(listing.counts);
-    gw_host_release(&host);
     return ret;
 }
 

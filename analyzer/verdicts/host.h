@@ -8,14 +8,17 @@
 
 struct gw_host {
     const struct gw_model *model;
-    const uint32_t *calls; /* depth-1 calls of all threads, grouped by thread, in order of begin */
+    size_t *thread_gaps;   /* thread t's lie in [thread_gaps[t], thread_gaps[t + 1]) of model->thread_gaps */
+    const uint32_t *calls; /* depth-1 calls of all threads, grouped by thread, in order of begin; NULL: not listed */
     uint32_t *own_calls;   /* the same; NULL where all calls are such, so that the model's list serves */
-    size_t *thread_calls;  /* thread t's lie in [thread_calls[t], thread_calls[t + 1]) of calls */
-    size_t *thread_gaps;   /* likewise into model->thread_gaps */
+    size_t *thread_calls;  /* as thread_gaps, into calls */
 };
 
 /* Indexes the model; returns 0 or -ENOMEM. Release with gw_host_release, which takes half-built ones too. */
 int gw_host_init(struct gw_host *ret_host, const struct gw_model *model);
+
+/* Lists the calls, which the two functions below need: 4 bytes each. Returns 0 or -ENOMEM. */
+int gw_host_list_calls(struct gw_host *host);
 void gw_host_release(struct gw_host *host);
 
 /* Position in host->calls of the first of the thread's calls that begins at or after t_ns. */

@@ -19,44 +19,73 @@
 
 /* ---- facts ---- */
 
-/* Looks through the calls nested in a fact's: they follow it among its thread's calls, one deeper. `place`: where the
- * fact's is among those. Returns the time in loads and compilations. */
-static uint64_t look_inside(const struct gw_model *model, uint32_t place, struct gw_fact *fact)
+/* What a call and those nested in it tell. */
+struct inside {
+    uint64_t compile_ns; /* in loads and compilations */
+    uint32_t argument;   /* the first of them that has typed arguments, or GW_NONE */
+};
+
+/* Looks through a call and the calls nested in it: they follow it among its thread's calls, one deeper. `place`: where
+ * it is among those. */
+static struct inside look_inside(const struct gw_model *model, const struct gw_call *outer, uint32_t place)
 {
-    const struct gw_call *outer = &model->calls[fact->call];
     const struct gw_thread *thread = &model->threads[outer->thread];
-    uint64_t compile_ns = 0;
+    struct inside inside = {.argument = GW_NONE};
     for (uint32_t i = place; i < thread->call_count; i++) {
         const uint32_t index = model->thread_calls[thread->call_first + i];
         const struct gw_call *call = &model->calls[index];
         if (i != place && (call->depth <= 1 || call->begin_ns > outer->end_ns))
             break;
-        if (fact->argument == GW_NONE && call->detail_kind != GW_DETAIL_NONE && call->detail != GW_NONE) {
-            fact->argument = call->detail;
-            fact->detail_kind = call->detail_kind;
-        }
+        if (inside.argument == GW_NONE && call->detail_kind != GW_DETAIL_NONE && call->detail != GW_NONE)
+            inside.argument = index;
         if (i != place && call->depth == 2 && gw_call_class(call->function) == GW_CALL_COMPILE)
-            compile_ns += call->end_ns - call->begin_ns;
+            inside.compile_ns += call->end_ns - call->begin_ns;
     }
-    fact->loads = compile_ns > 0;
-    return compile_ns;
+    return inside;
+}
+
+/* The same of a fact, whose place is not known. */
+static struct inside look_inside_fact(const struct gw_judge *judge, const struct gw_fact *fact)
+{
+    const struct gw_call *call = &judge->model->calls[fact->call];
+    const struct gw_thread *thread = &judge->model->threads[call->thread];
+    const uint32_t *calls = &judge->model->thread_calls[thread->call_first];
+    return look_inside(judge->model, call, (uint32_t)GW_FIRST_NOT(0, thread->call_count, c, calls[c] < fact->call));
+}
+
+/* Notes what look_inside told. */
+static void take_inside(const struct gw_judge *judge, const struct inside *inside, struct gw_fact *fact)
+{
+    fact->loads = inside->compile_ns > 0;
+    if (inside->argument == GW_NONE)
+        return;
+    fact->detail_kind = judge->model->calls[inside->argument].detail_kind;
+    fact->argument_inside = inside->argument != fact->call;
+}
+
+struct gw_fact gw_fact_of_call(const struct gw_judge *judge, uint32_t call)
+{
+    struct gw_fact fact = {.call = call, .step = GW_NONE, .op_place = GW_CALL_OPS_FAR};
+    const struct inside inside = look_inside_fact(judge, &fact);
+    take_inside(judge, &inside, &fact);
+    return fact;
 }
 
 /* Nothing a judge could ask about, apart from its times. */
 static bool is_plain(const struct gw_fact *fact)
 {
-    return fact->step == GW_NONE && fact->cls == GW_CALL_OTHER && fact->argument == GW_NONE && !fact->loads &&
+    return fact->step == GW_NONE && fact->cls == GW_CALL_OTHER && fact->detail_kind == GW_DETAIL_NONE && !fact->loads &&
            fact->enqueues_nothing;
 }
 
-/* *step and *place go on from fact to fact of a thread: the step they lie in, and where among the thread's calls. */
-static struct gw_fact fact_of(const struct gw_judge *judge, uint32_t index, size_t *step, uint32_t *place)
+/* `place`: of the call among its thread's. *step goes on from fact to fact of a thread: the step they lie in. */
+static struct gw_fact fact_of(const struct gw_judge *judge, uint32_t index, uint32_t place, size_t *step)
 {
     const struct gw_model *model = judge->model;
     const struct gw_call *call = &model->calls[index];
     const struct gw_thread *thread = &model->threads[call->thread];
     uint32_t process = thread->process;
-    struct gw_fact fact = {.call = index, .step = GW_NONE, .argument = GW_NONE};
+    struct gw_fact fact = {.call = index, .step = GW_NONE};
     fact.cls = (uint8_t)gw_call_class(call->function);
     fact.op_place = gw_call_ops_place(&judge->call_ops, index);
     const struct gw_op_range range = gw_call_ops_from(&judge->call_ops, index, fact.op_place);
@@ -70,13 +99,12 @@ static struct gw_fact fact_of(const struct gw_judge *judge, uint32_t index, size
     }
     if (*step < steps->step_end[process] && call->begin_ns >= time.begin_ns && !model->steps[*step].warmup)
         fact.step = (uint32_t)*step;
-    while (*place < thread->call_count && model->thread_calls[thread->call_first + *place] != index)
-        ++*place;
-    look_inside(model, *place, &fact);
+    const struct inside inside = look_inside(model, call, place);
+    take_inside(judge, &inside, &fact);
     return fact;
 }
 
-/* The facts of each thread, at the place of its first call among all threads' at first. */
+/* The facts of each thread, at the place of its first call among the model's thread_calls at first. */
 struct fact_lists {
     const struct gw_judge *judge;
     struct gw_fact *facts;
@@ -100,12 +128,15 @@ static void note_gaps(const struct gw_judge *judge, size_t thread, struct gw_fac
 static int list_facts(void *user, size_t thread)
 {
     const struct fact_lists *lists = user;
-    const struct gw_host *host = &lists->judge->host;
-    struct gw_fact *facts = lists->facts + host->thread_calls[thread];
-    size_t step = lists->judge->lane_steps.step_first[lists->judge->model->threads[thread].process], count = 0;
-    uint32_t place = 0;
-    for (size_t i = host->thread_calls[thread]; i < host->thread_calls[thread + 1]; i++) {
-        struct gw_fact fact = fact_of(lists->judge, host->calls[i], &step, &place);
+    const struct gw_model *model = lists->judge->model;
+    const struct gw_thread *of = &model->threads[thread];
+    struct gw_fact *facts = lists->facts + of->call_first;
+    size_t step = lists->judge->lane_steps.step_first[of->process], count = 0;
+    for (uint32_t i = 0; i < of->call_count; i++) {
+        const uint32_t index = model->thread_calls[of->call_first + i];
+        if (model->calls[index].depth > 1)
+            continue;
+        struct gw_fact fact = fact_of(lists->judge, index, i, &step);
         bool replaces = count >= 2 && is_plain(&fact) && is_plain(&facts[count - 1]) && is_plain(&facts[count - 2]);
         count -= replaces;
         facts[count++] = fact;
@@ -117,9 +148,10 @@ static int list_facts(void *user, size_t thread)
 
 static int make_facts(struct gw_judge *judge)
 {
-    size_t threads = judge->model->threads_count;
+    const struct gw_model *model = judge->model;
+    size_t threads = model->threads_count;
     struct fact_lists lists = {.judge = judge,
-                               .facts = malloc((judge->host.thread_calls[threads] + 1) * sizeof *lists.facts),
+                               .facts = malloc((model->thread_calls_count + 1) * sizeof *lists.facts),
                                .counts = calloc(threads + 1, sizeof *lists.counts)};
     if (!lists.facts || !lists.counts) {
         free(lists.facts);
@@ -128,38 +160,41 @@ static int make_facts(struct gw_judge *judge)
     }
     gw_parallel_for(threads, list_facts, &lists);
     for (size_t t = 0; t < threads; t++) {
-        memmove(lists.facts + judge->facts_count, lists.facts + judge->host.thread_calls[t],
+        memmove(lists.facts + judge->facts_count, lists.facts + model->threads[t].call_first,
                 lists.counts[t] * sizeof *lists.facts);
         judge->facts_count += lists.counts[t];
     }
-    judge->facts = lists.facts;
+    struct gw_fact *kept = reallocarray(lists.facts, judge->facts_count + 1, sizeof *kept);
+    judge->facts = kept ? kept : lists.facts;
     free(lists.counts);
     return 0;
 }
 
 uint64_t gw_fact_compile_ns(const struct gw_judge *judge, const struct gw_fact *fact)
 {
-    const struct gw_thread *thread = &judge->model->threads[gw_fact_thread(judge, fact)];
-    struct gw_fact looked = *fact;
-    const uint32_t *calls = &judge->model->thread_calls[thread->call_first];
-    if (!fact->loads)
-        return 0;
-    return look_inside(judge->model, (uint32_t)GW_FIRST_NOT(0, thread->call_count, c, calls[c] < fact->call), &looked);
+    return fact->loads ? look_inside_fact(judge, fact).compile_ns : 0;
+}
+
+/* Its typed arguments' place in their array. */
+static uint32_t argument_of(const struct gw_judge *judge, const struct gw_fact *fact)
+{
+    const uint32_t call = fact->argument_inside ? look_inside_fact(judge, fact).argument : fact->call;
+    return judge->model->calls[call].detail;
 }
 
 const struct gw_copy *gw_fact_copy(const struct gw_judge *judge, const struct gw_fact *fact)
 {
-    return fact->detail_kind == GW_DETAIL_COPY ? &judge->model->copies[fact->argument] : NULL;
+    return fact->detail_kind == GW_DETAIL_COPY ? &judge->model->copies[argument_of(judge, fact)] : NULL;
 }
 
 const struct gw_memory *gw_fact_memory(const struct gw_judge *judge, const struct gw_fact *fact)
 {
-    return fact->detail_kind == GW_DETAIL_MEMORY ? &judge->model->memories[fact->argument] : NULL;
+    return fact->detail_kind == GW_DETAIL_MEMORY ? &judge->model->memories[argument_of(judge, fact)] : NULL;
 }
 
 const struct gw_order *gw_fact_order(const struct gw_judge *judge, const struct gw_fact *fact)
 {
-    return fact->detail_kind == GW_DETAIL_ORDER ? &judge->model->orders[fact->argument] : NULL;
+    return fact->detail_kind == GW_DETAIL_ORDER ? &judge->model->orders[argument_of(judge, fact)] : NULL;
 }
 
 const struct gw_fact *gw_fact_before(const struct gw_judge *judge, const struct gw_fact *fact)

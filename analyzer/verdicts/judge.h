@@ -4,7 +4,7 @@
  * A judge marks the calls a repair would change, then concludes: the bound of what they can cost, the replay of the
  * repaired graph where the bound is worth it, and from these confirmed, ruled out or unknown.
  *
- * Memory: 16 bytes a fact; 4 bytes a call for their list; a byte a call for each finding.
+ * Memory: 12 bytes a fact; 4 bytes a call for their list; a byte a call for each finding.
  */
 #ifndef GW_ANALYZER_VERDICTS_JUDGE_H
 #define GW_ANALYZER_VERDICTS_JUDGE_H
@@ -24,18 +24,18 @@
  * last are kept. */
 struct gw_fact {
     uint32_t call;
-    uint32_t step;       /* the analysed step of its lane that it begins in, GW_NONE for none */
-    uint32_t argument;   /* its typed arguments, or those of a call nested in it: their place in their array; GW_NONE */
-    uint8_t cls;         /* enum gw_call_class */
-    uint8_t detail_kind; /* enum gw_detail_kind: which array */
-    uint8_t op_place;    /* see gw_call_ops_place */
-    bool loads : 1;      /* calls nested in it load or compile, see gw_fact_compile_ns */
-    bool gap_before : 1; /* some record tells of the CPU in the pause before it */
+    uint32_t step;             /* the analysed step of its lane that it begins in, GW_NONE for none */
+    uint8_t cls;               /* enum gw_call_class */
+    uint8_t op_place;          /* see gw_call_ops_place */
+    uint8_t detail_kind;       /* enum gw_detail_kind: of its typed arguments, or of those of a call nested in it */
+    bool argument_inside : 1;  /* of the latter */
+    bool loads : 1;            /* calls nested in it load or compile, see gw_fact_compile_ns */
+    bool gap_before : 1;       /* some record tells of the CPU in the pause before it */
     bool enqueues_nothing : 1; /* so that its operations need not be looked for */
     bool claimed : 1;          /* explained by host-sync, so not counted again as device-sync or tiny-copies */
     bool compiling : 1; /* recompile explains the pause before it: not counted again as the host's work or sleep */
 };
-_Static_assert(sizeof(struct gw_fact) == 16, "there are many facts");
+_Static_assert(sizeof(struct gw_fact) == 12, "there are many facts");
 
 struct gw_judge {
     const struct gw_model *model;
@@ -79,6 +79,9 @@ static inline double gw_a_step(const struct gw_judge *judge, double count)
 /* budget may be NULL: the judge makes its own, of steps. Returns 0 or -ENOMEM. */
 int gw_judge_init(struct gw_judge *ret_judge, const struct gw_model *model, const struct gw_budget *budget);
 void gw_judge_release(struct gw_judge *judge);
+
+/* A fact on any call, which has no neighbours and is in no step. */
+struct gw_fact gw_fact_of_call(const struct gw_judge *judge, uint32_t call);
 
 /* Typed arguments of a fact, NULL when it has none of that kind. */
 const struct gw_copy *gw_fact_copy(const struct gw_judge *judge, const struct gw_fact *fact);

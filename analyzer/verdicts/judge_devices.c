@@ -173,10 +173,16 @@ static const struct gw_op *named_kernel(const struct gw_judge *judge, const stru
     return op && op->kind == GW_OP_KERNEL && op->name != GW_NONE ? op : NULL;
 }
 
-/* Lengths of kernels by their name: those of name n end at ends[n], where those of n + 1 begin. */
+static uint64_t length_ns(const struct gw_op *op)
+{
+    return op->end_ns - op->start_ns;
+}
+
+/* Lengths of kernels by their name, as far as 32 bits hold them: those of name n end at ends[n], where those of n + 1
+ * begin. */
 struct lengths_by_name {
     size_t *ends;
-    uint64_t *lengths_ns;
+    uint32_t *lengths_ns;
 };
 
 static int list_lengths(const struct gw_judge *judge, struct lengths_by_name *lists)
@@ -199,35 +205,53 @@ static int list_lengths(const struct gw_judge *judge, struct lengths_by_name *li
     for (size_t i = 0; i < judge->facts_count; i++) {
         const struct gw_op *op = named_kernel(judge, &judge->facts[i]);
         if (op)
-            lists->lengths_ns[lists->ends[op->name]++] = op->end_ns - op->start_ns;
+            lists->lengths_ns[lists->ends[op->name]++] =
+                length_ns(op) < UINT32_MAX ? (uint32_t)length_ns(op) : UINT32_MAX;
     }
     return 0;
+}
+
+/* By name: the upper quartile of its kernels' lengths, infinite where 32 bits do not hold it (4 s). The caller frees;
+ * NULL: no memory. */
+static double *usual_lengths(const struct gw_judge *judge)
+{
+    struct lengths_by_name lists = {0};
+    double *usual_ns = calloc(judge->model->names_count + 1, sizeof *usual_ns);
+    if (!usual_ns || list_lengths(judge, &lists) < 0) {
+        free(usual_ns);
+        usual_ns = NULL;
+    }
+    for (size_t n = 0, from = 0; n < judge->model->names_count && usual_ns; n++) {
+        const size_t count = lists.ends[n] - from;
+        if (count) {
+            const uint32_t quartile_ns = gw_at_place_u32(lists.lengths_ns + from, count, count * 3 / 4);
+            usual_ns[n] = quartile_ns == UINT32_MAX ? INFINITY : (double)quartile_ns;
+        }
+        from = lists.ends[n];
+    }
+    free(lists.ends);
+    free(lists.lengths_ns);
+    return usual_ns;
 }
 
 /* Time of a step, in all, of kernels that are slower than is usual for their name. */
 static int slower_than_usual(const struct gw_judge *judge, double *ret_ns)
 {
-    struct lengths_by_name lists = {0};
     double slower = 0;
-    int ret = list_lengths(judge, &lists);
-    for (size_t n = 0, from = 0; n < judge->model->names_count && ret == 0; n++) {
-        uint64_t *lengths_ns = lists.lengths_ns + from;
-        size_t count = lists.ends[n] - from;
-        from = lists.ends[n];
-        if (!count)
+    double *usual_ns = usual_lengths(judge);
+    if (!usual_ns)
+        return -ENOMEM;
+    for (size_t i = 0; i < judge->facts_count; i++) {
+        const struct gw_op *op = named_kernel(judge, &judge->facts[i]);
+        if (!op)
             continue;
         /* Above the upper quartile by more than half: one name can stand for several sizes of work. */
-        double usual = (double)gw_at_place_u64(lengths_ns, count, count * 3 / 4);
-        for (size_t i = 0; i < count; i++) {
-            double ns = (double)lengths_ns[i];
-            slower += ns > 1.5 * usual ? ns - usual : 0;
-        }
+        const double ns = (double)length_ns(op), usual = usual_ns[op->name];
+        slower += ns > 1.5 * usual ? ns - usual : 0;
     }
-    free(lists.ends);
-    free(lists.lengths_ns);
-    if (ret == 0)
-        *ret_ns = gw_a_step(judge, slower);
-    return ret;
+    free(usual_ns);
+    *ret_ns = gw_a_step(judge, slower);
+    return 0;
 }
 
 /* A device by the hardware it is. */
