@@ -110,10 +110,12 @@ double gw_comm_expected_ns(const struct gw_comm *comm, const struct gw_comm_kern
     return comm->latency_ns + kernel->bus_bytes / gbps;
 }
 
-/* First and last analysed step that has work of the device; false: none has. */
+/* First and last analysed step that has work of a device that takes part in exchanges; false: none has. */
 static bool worked_steps(const struct gw_comm *comm, uint32_t device, uint32_t *ret_first, uint32_t *ret_last)
 {
     bool any = false;
+    if (comm->device_kernels[device] == comm->device_kernels[device + 1])
+        return false;
     for (uint32_t i = comm->device_first[device]; i < comm->device_first[device + 1]; i++) {
         const uint32_t step = comm->op_step[comm->device_ops[i]];
         if (step == GW_NONE)

@@ -68,6 +68,10 @@ bool gw_comm_are_alike(const struct gw_model *model, uint32_t left, uint32_t rig
  * can go on, 0 when the verdict is made, or -ENOMEM. */
 int gw_comm_ready(const struct gw_judge *judge, struct gw_verdict *verdict, unsigned needs);
 
+/* Whether the call is a synchronisation with nothing but others between it and the end of a communicator, which must
+ * have nothing to do any more: it goes where the communicator stays. */
+bool gw_comm_awaits_end(struct gw_judge *judge, const struct gw_fact *fact);
+
 /* ---- a change that is being made into a verdict ---- */
 
 struct gw_comm_plan {

@@ -11,8 +11,10 @@
 /* Fewer small collectives a step than this are not many. */
 #define TINY_LEAST 8u
 #define PREPARATION_MOST 64u /* nodes back: calls of other threads lie between */
-/* Rate taken for the bytes of small collectives where the run has no large ones. */
+/* Rate taken for the bytes of small collectives where the run has no large ones, unless they were faster: no collective
+ * begins to transfer sooner than this. */
 #define TINY_ASSUMED_GBPS 10.0
+#define BEGIN_LEAST_NS 2000.0
 /* Collectives that run alone for less of a step are taken for what any order leaves exposed: the last gradients. */
 #define EXPOSED_UNSEEN_SHARE 0.05
 /* Kinds of collectives of a step that are told apart. */
@@ -55,11 +57,31 @@ static bool *find_computing(const struct gw_judge *judge)
     return computes;
 }
 
+/* Whether two operations are branches of one graph launch, which bear the name of one stream, and ran at once. */
+static bool are_branches(const struct gw_op *left, const struct gw_op *right)
+{
+    return left->outer_call == right->outer_call && left->stream == right->stream && left->start_ns < right->end_ns &&
+           right->start_ns < left->end_ns;
+}
+
+/* Whether a collective of a graph has compute beside it already. */
+static bool runs_beside(const struct gw_judge *judge, const struct gw_comm_kernel *kernel)
+{
+    const struct gw_comm *comm = judge->comm;
+    const struct gw_op *ops = judge->model->ops, *op = &ops[kernel->op];
+    const uint32_t next = next_compute(judge, kernel->device, kernel->op);
+    size_t at = gw_comm_place_after(comm, kernel->device, kernel->op);
+    while (at > comm->device_first[kernel->device] && !is_compute(judge, comm->device_ops[at - 1]))
+        at--;
+    return (next != GW_NONE && are_branches(op, &ops[next])) ||
+           (at > comm->device_first[kernel->device] && are_branches(op, &ops[comm->device_ops[at - 1]]));
+}
+
 /* Whether a collective might run beside the compute after it: what gathers or hands out data is needed at once. */
 static bool may_run_beside(const struct gw_judge *judge, const struct gw_comm_kernel *kernel, const bool *computes)
 {
     return !kernel->is_message && !kernel->claimed && computes[judge->model->ops[kernel->op].stream] &&
-           (kernel->collective == GW_NONE || gw_comm_is_reduction(judge->model, kernel));
+           (kernel->collective == GW_NONE || gw_comm_is_reduction(judge->model, kernel)) && !runs_beside(judge, kernel);
 }
 
 /* A step's compute between the collectives that might run beside it. */
@@ -280,8 +302,21 @@ end:
 struct tiny_group {
     uint32_t first, last; /* kernels */
     uint32_t count;
-    double bus_bytes, latency_ns; /* of all; the longest */
+    double bus_bytes, latency_ns; /* of all */
 };
+
+/* The rate at which bytes would follow each other in one large collective. */
+static double large_gbps(const struct gw_comm *comm)
+{
+    double gbps = comm->gbps > 0 ? comm->gbps : TINY_ASSUMED_GBPS;
+    for (size_t i = 0; i < comm->kernels_count && !(comm->gbps > 0); i++) {
+        const struct gw_comm_kernel *kernel = &comm->kernels[i];
+        const double transfer_ns = (double)gw_comm_transfer_ns(kernel);
+        if (kernel->count == 1 && !kernel->is_message && transfer_ns > 0)
+            gbps = fmax(gbps, kernel->bus_bytes / (transfer_ns - fmin(BEGIN_LEAST_NS, transfer_ns / 2)));
+    }
+    return gbps;
+}
 
 /* A collective is small when its bytes take less than what it takes beside. */
 static bool is_tiny(const struct gw_comm_kernel *kernel, double gbps)
@@ -309,8 +344,7 @@ static size_t find_groups(const struct gw_judge *judge, size_t from, size_t to, 
         groups[g].last = (uint32_t)i;
         groups[g].count++;
         groups[g].bus_bytes += kernel->bus_bytes;
-        groups[g].latency_ns =
-            fmax(groups[g].latency_ns, (double)gw_comm_transfer_ns(kernel) - kernel->bus_bytes / gbps);
+        groups[g].latency_ns += (double)gw_comm_transfer_ns(kernel) - kernel->bus_bytes / gbps;
     }
     return count;
 }
@@ -345,7 +379,7 @@ int gw_judge_comm_tiny(struct gw_judge *judge, struct gw_verdict *verdict)
     int ret = gw_comm_ready(judge, verdict, GW_COMM_NEEDS_SIZES | GW_COMM_NEEDS_RANKS);
     if (ret <= 0)
         return ret;
-    double gbps = comm->gbps > 0 ? comm->gbps : TINY_ASSUMED_GBPS;
+    const double gbps = large_gbps(comm);
     computes = find_computing(judge);
     if (!computes || gw_comm_plan_init(&plan, judge) < 0) {
         ret = -ENOMEM;
@@ -365,7 +399,8 @@ int gw_judge_comm_tiny(struct gw_judge *judge, struct gw_verdict *verdict)
                 bytes += (double)kernel->size_bytes;
                 dependent += may_run_beside(judge, kernel, computes);
                 if (i == groups[g].last)
-                    plan.op_ns[kernel->op] = (uint64_t)(groups[g].latency_ns + groups[g].bus_bytes / gbps);
+                    plan.op_ns[kernel->op] =
+                        (uint64_t)(groups[g].latency_ns / groups[g].count + groups[g].bus_bytes / gbps);
                 else
                     gw_comm_plan_drop(&plan, judge, kernel->op);
                 if (i != groups[g].last)

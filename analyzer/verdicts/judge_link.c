@@ -266,38 +266,90 @@ end:
 
 /* ---- more than compute ---- */
 
-int gw_judge_comm_bound(struct gw_judge *judge, struct gw_verdict *verdict)
+/* More gathers of a step than this are those of a model's parts. */
+#define WHOLE_GATHERS_MOST 2u
+
+static bool is_of_kind(const struct gw_judge *judge, const struct gw_comm_kernel *kernel, enum gw_comm_kind kind)
+{
+    return kernel->collective != GW_NONE && judge->model->collectives[kernel->collective].kind == kind;
+}
+
+/* Whether kernels [from, to), which are those of one step and device, gather a sharded tensor whole without giving its
+ * gradient back in shards: sharding should not have needed it. */
+static bool gathers_whole(const struct gw_judge *judge, size_t from, size_t to)
+{
+    unsigned gathers = 0, scatters = 0;
+    for (size_t i = from; i < to; i++) {
+        gathers += is_of_kind(judge, &judge->comm->kernels[i], GW_COMM_ALL_GATHER);
+        scatters += is_of_kind(judge, &judge->comm->kernels[i], GW_COMM_REDUCE_SCATTER);
+    }
+    return gathers > 0 && gathers <= WHOLE_GATHERS_MOST && !scatters;
+}
+
+/* Time of a step that collectives which no verdict explains transfer for; ret_whole: of tensors gathered whole. */
+static double transfer_ns_a_step(const struct gw_judge *judge, double *ret_whole)
 {
     const struct gw_comm *comm = judge->comm;
+    double cells = 0, transfer = 0, whole = 0;
+    for (size_t i = 0; i < judge->budget->cells_count; i++)
+        cells += !judge->model->steps[judge->budget->cells[i].step].warmup && !judge->budget->cells[i].unused;
+    for (size_t from = 0, to; from < comm->kernels_count; from = to) {
+        to = gw_comm_same_step_until(comm, from);
+        const bool gathered = gathers_whole(judge, from, to);
+        for (size_t i = from; i < to; i++) {
+            const double ns = comm->kernels[i].claimed ? 0 : (double)gw_comm_transfer_ns(&comm->kernels[i]);
+            transfer += ns;
+            whole += gathered && is_of_kind(judge, &comm->kernels[i], GW_COMM_ALL_GATHER) ? ns : 0;
+        }
+    }
+    *ret_whole = whole / fmax(cells, 1);
+    return transfer / fmax(cells, 1);
+}
+
+/* Halves the bytes of what transfers; drops what is gathered whole, and where that does, nothing else. */
+static int mark_bytes(struct gw_comm_plan *plan, const struct gw_judge *judge, bool drops, bool halves)
+{
+    const struct gw_comm *comm = judge->comm;
+    int ret = 0;
+    for (size_t from = 0, to; from < comm->kernels_count && ret == 0; from = to) {
+        to = gw_comm_same_step_until(comm, from);
+        const bool gathered = drops && gathers_whole(judge, from, to);
+        for (size_t i = from; i < to && ret == 0; i++) {
+            const struct gw_comm_kernel *kernel = &comm->kernels[i];
+            const double transfer_ns = (double)gw_comm_transfer_ns(kernel);
+            if (kernel->claimed)
+                continue;
+            if (gathered && is_of_kind(judge, kernel, GW_COMM_ALL_GATHER))
+                gw_comm_plan_drop(plan, judge, kernel->op);
+            else if (halves && transfer_ns > comm->latency_ns)
+                plan->op_ns[kernel->op] = (uint64_t)(comm->latency_ns + (transfer_ns - comm->latency_ns) / 2);
+            else
+                continue;
+            ret = gw_comm_plan_mark(plan, kernel->op);
+        }
+    }
+    return ret;
+}
+
+int gw_judge_comm_bound(struct gw_judge *judge, struct gw_verdict *verdict)
+{
     struct gw_comm_plan plan = {0};
-    double cells = 0, transfer = 0;
+    double whole = 0;
     int ret = gw_comm_ready(judge, verdict, GW_COMM_NEEDS_SIZES | GW_COMM_NEEDS_RANKS);
     if (ret <= 0)
         return ret;
     if ((ret = gw_comm_plan_init(&plan, judge)) < 0)
         return ret;
-    for (size_t i = 0; i < judge->budget->cells_count; i++)
-        cells += !judge->model->steps[judge->budget->cells[i].step].warmup && !judge->budget->cells[i].unused;
-    for (size_t i = 0; i < comm->kernels_count; i++) {
-        const struct gw_comm_kernel *kernel = &comm->kernels[i];
-        if (!kernel->claimed)
-            transfer += (double)gw_comm_transfer_ns(kernel) / fmax(cells, 1);
-    }
-    double compute = judge->class_ns[GW_CLASS_COMPUTE];
-    for (size_t i = 0; i < comm->kernels_count && transfer > compute; i++) {
-        const struct gw_comm_kernel *kernel = &comm->kernels[i];
-        double transfer_ns = (double)gw_comm_transfer_ns(kernel);
-        if (kernel->claimed || transfer_ns <= comm->latency_ns)
-            continue;
-        plan.op_ns[kernel->op] = (uint64_t)(comm->latency_ns + (transfer_ns - comm->latency_ns) / 2);
-        if ((ret = gw_comm_plan_mark(&plan, kernel->op)) < 0)
-            goto end;
-    }
-    ret = gw_comm_plan_conclude(&plan, judge, verdict, "transfers take %.3f ms of a step and compute %.3f ms%s",
-                                transfer / 1e6, compute / 1e6,
-                                transfer > compute ? ", so that even hidden they would limit the step; the saving is "
-                                                     "that of half the bytes"
-                                                   : "");
+    const double transfer = transfer_ns_a_step(judge, &whole), compute = judge->class_ns[GW_CLASS_COMPUTE];
+    const bool bound = transfer > compute, drops = bound && whole > transfer / 2;
+    if (bound && (ret = mark_bytes(&plan, judge, drops, !drops || transfer - whole > compute)) < 0)
+        goto end;
+    ret = gw_comm_plan_conclude(
+        &plan, judge, verdict, "transfers take %.3f ms of a step and compute %.3f ms%s%s", transfer / 1e6,
+        compute / 1e6, bound ? ", so that even hidden they would limit the step" : "",
+        drops   ? "; most of it gathers a tensor whole, and the saving is that of leaving it in shards"
+        : bound ? "; the saving is that of half the bytes"
+                : "");
 end:
     gw_comm_plan_release(&plan);
     return ret;
@@ -305,17 +357,35 @@ end:
 
 /* ---- communicators ---- */
 
-static bool makes_communicator(const struct gw_judge *judge, const struct gw_fact *fact)
+static bool begins_with_one_of(const struct gw_judge *judge, const struct gw_fact *fact, const char *const parts[])
 {
-    static const char *const parts[] = {"CommInit",    "CommSplit", "CommShrink",  "CommGrow",
-                                        "CommDestroy", "CommAbort", "CommFinalize"};
     const char *name = gw_function_name(judge->model->calls[fact->call].function);
     name += *name == 'p';
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && strncmp(name, "nccl", 4) == 0; i++) {
+    for (size_t i = 0; parts[i] && strncmp(name, "nccl", 4) == 0; i++) {
         if (strncmp(name + 4, parts[i], strlen(parts[i])) == 0)
             return true;
     }
     return false;
+}
+
+static bool ends_communicator(const struct gw_judge *judge, const struct gw_fact *fact)
+{
+    static const char *const parts[] = {"CommDestroy", "CommAbort", "CommFinalize", NULL};
+    return begins_with_one_of(judge, fact, parts);
+}
+
+bool gw_comm_awaits_end(struct gw_judge *judge, const struct gw_fact *fact)
+{
+    const struct gw_fact *next = fact;
+    while (next && next->step == fact->step && (next->cls == GW_CALL_SYNC || next->cls == GW_CALL_OTHER))
+        next = gw_fact_after(judge, next);
+    return fact->cls == GW_CALL_SYNC && next && next->step == fact->step && ends_communicator(judge, next);
+}
+
+static bool makes_communicator(const struct gw_judge *judge, const struct gw_fact *fact)
+{
+    static const char *const parts[] = {"CommInit", "CommSplit", "CommShrink", "CommGrow", NULL};
+    return begins_with_one_of(judge, fact, parts) || ends_communicator(judge, fact);
 }
 
 int gw_judge_comm_init(struct gw_judge *judge, struct gw_verdict *verdict)
@@ -325,6 +395,10 @@ int gw_judge_comm_init(struct gw_judge *judge, struct gw_verdict *verdict)
     if (ret < 0)
         return ret;
     const double time_ns = gw_finding_drop_all(&finding, judge, makes_communicator);
+    for (size_t i = 0; i < judge->facts_count; i++) {
+        if (judge->facts[i].step != GW_NONE && gw_comm_awaits_end(judge, &judge->facts[i]))
+            gw_finding_edit(&finding, judge, &judge->facts[i], GW_EDIT_DROP);
+    }
     ret = gw_finding_conclude(&finding, judge, verdict,
                               "communicators are made and ended by %.1f calls a step, which take %.3f ms",
                               gw_a_step(judge, (double)finding.count), gw_a_step(judge, time_ns) / 1e6);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analyzer/model/sorted.h"
-#include "analyzer/verdicts/judge.h"
+#include "analyzer/verdicts/comm.h"
 #include "shim/api/functions.h"
 
 #define SCALAR_BYTES 4096u
@@ -138,7 +138,8 @@ int gw_judge_device_sync(struct gw_judge *judge, struct gw_verdict *verdict)
     finding.waits = true;
     for (size_t i = 0; i < judge->facts_count; i++) {
         const struct gw_fact *fact = &judge->facts[i];
-        if (fact->step != GW_NONE && fact->cls == GW_CALL_SYNC && !fact->claimed && !paces(judge, fact))
+        if (fact->step != GW_NONE && fact->cls == GW_CALL_SYNC && !fact->claimed && !paces(judge, fact) &&
+            !gw_comm_awaits_end(judge, fact))
             gw_finding_mark(&finding, judge, fact, GW_EDIT_DROP);
     }
     ret = gw_finding_conclude(&finding, judge, verdict,

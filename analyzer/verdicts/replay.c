@@ -102,7 +102,10 @@ static uint64_t op_start(struct state *now, const struct gw_replay_op *entry, ui
     if (entry->held_by != GW_NONE && !(edit & GW_EDIT_NO_ORDER) && now->op_states[entry->held_by] == OP_OVER)
         ready = max_u64(ready, now->op_starts[entry->held_by]);
     uint64_t lag = edit & GW_EDIT_QUICK ? min_u64(entry->lag_ns, now->replay->latency_ns) : entry->lag_ns;
-    ready = ready > entry->early_ns ? ready - entry->early_ns : 0;
+    if (entry->early_ns && entry->held_by != GW_NONE) /* a branch; whole work where what it followed does not run */
+        ready = now->op_starts[entry->held_by] ? now->op_starts[entry->held_by] : ready;
+    else
+        ready = ready > entry->early_ns ? ready - entry->early_ns : 0;
     return max_u64(enqueue_ns + lag, ready + entry->extra_ns);
 }
 

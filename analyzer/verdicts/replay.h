@@ -66,7 +66,8 @@ struct gw_replay_op {
     uint64_t lag_ns;   /* from the begin of its call to its start, when nothing else holds it */
     uint64_t extra_ns; /* from what it waited for to its start … */
     uint64_t early_ns; /* … or from its start to the end of that: branches of a graph bear the name of one stream */
-    uint32_t held_by;  /* operation of the graph that it seems to have waited for, or GW_NONE */
+    uint32_t held_by;  /* operation that it seems to have waited for, or, begun early, to have followed on its branch,
+                          instead of all its stream; GW_NONE: none */
     uint64_t duration_ns;
     uint32_t leg_first, leg_count; /* into legs: the exchanges it takes part in whose ranks are all in the graph */
     uint64_t transfer_ns;          /* with legs: from the last arrival to its end */

@@ -18,6 +18,9 @@
 #define HANDOVER_MOST_NS 2000000u
 #define HANDOVER_MOST_PART 8u
 
+/* What an operation of a graph followed is looked for among this many before it. */
+#define BRANCHES_MOST 64u
+
 /* The state of the measured run while nodes are made in order: when each stream's work ends, and so on. */
 struct measured {
     uint64_t *stream_end, *blocking_end, *engine_free;
@@ -114,6 +117,24 @@ static bool is_submitted_late(const struct builder *b, const struct gw_replay_no
            op->start_ns <= end + latency_ns;
 }
 
+/* Branches of a graph bear the name of one stream: what began before that stream was free followed another operation of
+ * its launch, the one that had ended last. Looked for among the latest ones; GW_NONE: it began with the launch. */
+static uint32_t branch_of(const struct builder *b, const struct gw_replay_node *node, const struct gw_op *op)
+{
+    const struct gw_replay *replay = b->replay;
+    uint32_t branch = GW_NONE;
+    uint64_t latest_ns = 0;
+    for (uint32_t i = 0; i < node->op_count && i < BRANCHES_MOST; i++) {
+        const uint32_t place = (uint32_t)replay->ops_count - 1 - i;
+        const uint64_t end_ns = b->model->ops[replay->ops[place].op].end_ns;
+        if (end_ns > latest_ns && end_ns <= op->start_ns) {
+            latest_ns = end_ns;
+            branch = place;
+        }
+    }
+    return branch;
+}
+
 static int add_op(struct builder *b, struct gw_replay_node *node, uint32_t index)
 {
     const struct gw_op *op = &b->model->ops[index];
@@ -134,6 +155,10 @@ static int add_op(struct builder *b, struct gw_replay_node *node, uint32_t index
     } else {
         entry.lag_ns = waited < latency_ns ? waited : latency_ns;
         entry.extra_ns = op->start_ns > ready ? op->start_ns - ready : 0;
+    }
+    if (entry.early_ns && (entry.held_by = branch_of(b, node, op)) != GW_NONE) {
+        entry.lag_ns = waited < latency_ns ? waited : latency_ns;
+        entry.extra_ns = op->start_ns - b->model->ops[replay->ops[entry.held_by].op].end_ns;
     }
     if (!GW_ARRAY_RESERVE(replay->ops, replay->ops_count, &b->op_room))
         return -ENOMEM;

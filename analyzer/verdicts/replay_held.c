@@ -54,9 +54,10 @@ int gw_replay_find_held(struct gw_replay *replay)
     for (uint32_t i = 0; i < replay->ops_count; i++) {
         struct gw_replay_op *entry = &replay->ops[i];
         const struct gw_op *op = &model->ops[entry->op];
-        if (entry->lag_ns > replay->latency_ns + DELAY_LEAST_NS || entry->extra_ns > DELAY_LEAST_NS)
+        if (!entry->early_ns &&
+            (entry->lag_ns > replay->latency_ns + DELAY_LEAST_NS || entry->extra_ns > DELAY_LEAST_NS))
             entry->held_by = find_holder(replay, op, latest);
-        if (entry->held_by != GW_NONE) {
+        if (!entry->early_ns && entry->held_by != GW_NONE) {
             entry->extra_ns = op->start_ns - model->ops[replay->ops[entry->held_by].op].end_ns;
             entry->lag_ns = min_u64(entry->lag_ns, replay->latency_ns);
         }

@@ -1,6 +1,6 @@
 /*
  * source: jax#20381
- * fault: a sharded tensor is gathered whole in every step, which takes longer than all compute; repaired, half of it is
+ * fault: a sharded tensor is gathered whole in every step, which takes longer than all compute; repaired, it is not
  * verdict: comm-bound
  * config: devices 2
  * config: nccl_gbps 0.5
@@ -10,12 +10,13 @@
 static void train(struct rank *rank)
 {
     const size_t others = (size_t)rank->count - 1; /* each link carries the parts of all but one */
-    const size_t count = (rank->faulty ? 512 * KIB : 256 * KIB) / sizeof(float) / others;
+    const size_t count = 512 * KIB / sizeof(float) / others;
     for (int step = 0; step < 20; step++) {
         rank_step(rank);
         launch_many(KERNEL_FORWARD, rank->trainer.stream, 4, 100 * US);
-        NCCL(ncclAllGather(rank->buckets + (size_t)rank->number * count, rank->buckets, count, ncclFloat, rank->comm,
-                           rank->trainer.stream));
+        if (rank->faulty)
+            NCCL(ncclAllGather(rank->buckets + (size_t)rank->number * count, rank->buckets, count, ncclFloat,
+                               rank->comm, rank->trainer.stream));
         launch_many(KERNEL_BACKWARD, rank->trainer.stream, 4, 100 * US);
     }
 }
