@@ -10,218 +10,12 @@
 #include "analyzer/verdicts/arrivals.h"
 #include "analyzer/verdicts/device_work.h"
 #include "analyzer/verdicts/intervals.h"
+#include "analyzer/verdicts/rank_parts.h"
 
 /* Late in this share of the time lost, a rank is the late one; else they take turns. */
 #define LATE_SHARE 0.6
 /* GPUs of one kind differ by less than this in what they take for the same work: beyond, it is other work. */
 #define OTHER_WORK 1.4
-/* An exchange tells of lateness from so many ranks on. */
-#define LEAST_MEMBERS 2u
-
-static uint64_t lower_median(uint64_t *values, size_t count)
-{
-    qsort(values, count, sizeof *values, gw_by_u64);
-    return values[(count - 1) / 2];
-}
-
-/* ---- the same stretch of work on all ranks ---- */
-
-/* What a device and its lane did from one collective to the next: ranks do the same there, whatever their steps. */
-struct part {
-    uint32_t match, device, step;  /* the exchange that ends it */
-    size_t op_first, op_count;     /* into gw_comm.device_ops */
-    size_t node_first, node_count; /* into gw_replay.lane_nodes */
-};
-
-static int compare_parts(const void *left, const void *right)
-{
-    const struct part *a = left, *b = right;
-    if (a->match != b->match)
-        return a->match < b->match ? -1 : 1;
-    return a->device < b->device ? -1 : a->device > b->device;
-}
-
-static bool is_collective(const struct gw_comm_kernel *kernel)
-{
-    return !kernel->is_message && kernel->collective != GW_NONE && kernel->arrived_ns != GW_TIME_UNKNOWN;
-}
-
-/* Place of a value in an ascending list of which [low, high) is asked; where it would be when it is not there. */
-static size_t place_of(const uint32_t *list, size_t low, size_t high, uint32_t value)
-{
-    return GW_FIRST_NOT(low, high, place, list[place] < value);
-}
-
-/* Place of the operation in device_ops, and of the node that enqueued it in lane_nodes. False: not in the graph. */
-static bool find_places(const struct gw_judge *judge, const struct gw_comm_kernel *kernel, size_t *ret_op,
-                        size_t *ret_node)
-{
-    const struct gw_replay *replay = judge->replay;
-    const struct gw_comm *comm = judge->comm;
-    uint32_t node = gw_replay_node_of(replay, judge->model->ops[kernel->op].outer_call);
-    uint32_t lane = replay->device_lane[kernel->device];
-    if (node == GW_NONE)
-        return false;
-    *ret_op = place_of(comm->device_ops, comm->device_first[kernel->device], comm->device_first[kernel->device + 1],
-                       kernel->op);
-    *ret_node = place_of(replay->lane_nodes, replay->lane_first[lane], replay->lane_first[lane + 1], node);
-    return true;
-}
-
-/* A part for each collective of a device but its first, sorted by exchange. NULL: no memory. */
-static struct part *find_parts(const struct gw_judge *judge, size_t *ret_count)
-{
-    const struct gw_comm *comm = judge->comm;
-    struct part *parts = calloc(comm->kernels_count + 1, sizeof *parts);
-    size_t count = 0, op = 0, node = 0, last_op = 0, last_node = 0;
-    uint32_t device = GW_NONE; /* of the collective before */
-    for (size_t i = 0; parts && i < comm->kernels_count; i++) {
-        const struct gw_comm_kernel *kernel = &comm->kernels[i];
-        if (!is_collective(kernel) || !find_places(judge, kernel, &op, &node))
-            continue;
-        if (device == kernel->device)
-            parts[count++] = (struct part){.match = judge->model->collectives[kernel->collective].match,
-                                           .device = device,
-                                           .step = kernel->step,
-                                           .op_first = last_op + 1,
-                                           .op_count = op > last_op ? op - last_op - 1 : 0,
-                                           .node_first = last_node + 1,
-                                           .node_count = node > last_node ? node - last_node : 0};
-        device = kernel->device;
-        last_op = op;
-        last_node = node;
-    }
-    if (parts)
-        qsort(parts, count, sizeof *parts, compare_parts);
-    *ret_count = count;
-    return parts;
-}
-
-/* ---- balanced ranks ---- */
-
-/* Makes no rank take longer for the k-th operation since the last collective than the median rank. */
-static void balance_ops(struct gw_comm_plan *plan, const struct gw_judge *judge, const struct part *parts, size_t count,
-                        uint64_t *scratch)
-{
-    const struct gw_model *model = judge->model;
-    const uint32_t *list = judge->comm->device_ops;
-    for (size_t k = 0; k < parts[0].op_count; k++) {
-        for (size_t p = 0; p < count; p++) {
-            const struct gw_op *op = &model->ops[list[parts[p].op_first + k]];
-            scratch[p] = op->end_ns - op->start_ns;
-        }
-        if (model->ops[list[parts[0].op_first + k]].kind == GW_OP_COMM)
-            continue;
-        uint64_t median = lower_median(scratch, count);
-        for (size_t p = 0; p < count; p++) {
-            uint32_t index = list[parts[p].op_first + k];
-            if (model->ops[index].end_ns - model->ops[index].start_ns > median)
-                plan->op_ns[index] = median;
-        }
-    }
-}
-
-/* The same for the host's time before and in its k-th call. */
-static void balance_nodes(struct gw_comm_plan *plan, const struct gw_judge *judge, const struct part *parts,
-                          size_t count, uint64_t *scratch)
-{
-    const struct gw_replay *replay = judge->replay;
-    for (size_t k = 0; k < parts[0].node_count; k++) {
-        for (size_t p = 0; p < count; p++) {
-            const struct gw_replay_node *node = &replay->nodes[replay->lane_nodes[parts[p].node_first + k]];
-            scratch[p] = node->think_ns + node->blocked_ns;
-        }
-        uint64_t outside = lower_median(scratch, count);
-        for (size_t p = 0; p < count; p++)
-            scratch[p] = replay->nodes[replay->lane_nodes[parts[p].node_first + k]].own_ns;
-        uint64_t own = lower_median(scratch, count);
-        for (size_t p = 0; p < count; p++) {
-            uint32_t index = replay->lane_nodes[parts[p].node_first + k];
-            struct gw_host_time *time = &plan->nodes[index];
-            if (time->think_ns + time->blocked_ns > outside)
-                *time = (struct gw_host_time){outside, 0, time->own_ns};
-            if (replay->nodes[index].wait == GW_WAIT_FOR_NOTHING && time->own_ns > own)
-                time->own_ns = own;
-        }
-    }
-}
-
-/* Where ranks make different calls: makes no rank spend longer outside of all calls of the part than the median rank.
- * What is too long is taken from its longest pauses. */
-static void balance_pauses(struct gw_comm_plan *plan, const struct gw_judge *judge, const struct part *parts,
-                           size_t count, uint64_t *scratch)
-{
-    const uint32_t *list = judge->replay->lane_nodes;
-    for (size_t p = 0; p < count; p++) {
-        scratch[p] = 0;
-        for (size_t k = 0; k < parts[p].node_count; k++) {
-            const struct gw_replay_node *node = &judge->replay->nodes[list[parts[p].node_first + k]];
-            scratch[p] += node->think_ns + node->blocked_ns;
-        }
-    }
-    for (size_t p = 0; p < count; p++)
-        scratch[count + p] = scratch[p];
-    uint64_t median = lower_median(&scratch[count], count);
-    for (size_t p = 0; p < count; p++) {
-        for (uint64_t over = scratch[p] > median ? scratch[p] - median : 0; over;) {
-            struct gw_host_time *longest = NULL;
-            uint64_t length = 0;
-            for (size_t k = 0; k < parts[p].node_count; k++) {
-                struct gw_host_time *time = &plan->nodes[list[parts[p].node_first + k]];
-                if (time->think_ns + time->blocked_ns > length) {
-                    length = time->think_ns + time->blocked_ns;
-                    longest = time;
-                }
-            }
-            if (!longest)
-                break;
-            uint64_t cut = length < over ? length : over;
-            over -= cut;
-            *longest = (struct gw_host_time){length - cut, 0, longest->own_ns};
-        }
-    }
-}
-
-static bool same_counts(const struct part *parts, size_t count, bool nodes)
-{
-    for (size_t p = 1; p < count; p++) {
-        if (nodes ? parts[p].node_count != parts[0].node_count : parts[p].op_count != parts[0].op_count)
-            return false;
-    }
-    return true;
-}
-
-static int balance(struct gw_comm_plan *plan, const struct gw_judge *judge, const struct part *parts, size_t count,
-                   size_t *ret_balanced)
-{
-    const struct gw_replay *replay = judge->replay;
-    uint64_t *scratch = calloc(2 * judge->model->devices_count + 1, sizeof *scratch);
-    size_t balanced = 0;
-    plan->nodes = calloc(replay->nodes_count + 1, sizeof *plan->nodes);
-    if (!scratch || !plan->nodes) {
-        free(scratch);
-        return -ENOMEM;
-    }
-    for (size_t i = 0; i < replay->nodes_count; i++) {
-        const struct gw_replay_node *node = &replay->nodes[i];
-        plan->nodes[i] = (struct gw_host_time){node->think_ns, node->blocked_ns, node->own_ns};
-    }
-    for (size_t from = 0, to; from < count; from = to) {
-        for (to = from; to < count && parts[to].match == parts[from].match;)
-            to++;
-        if (to - from < LEAST_MEMBERS || !same_counts(&parts[from], to - from, false))
-            continue;
-        balanced += to - from;
-        balance_ops(plan, judge, &parts[from], to - from, scratch);
-        if (same_counts(&parts[from], to - from, true))
-            balance_nodes(plan, judge, &parts[from], to - from, scratch);
-        else
-            balance_pauses(plan, judge, &parts[from], to - from, scratch);
-    }
-    free(scratch);
-    *ret_balanced = balanced;
-    return 0;
-}
 
 /* ---- who is late ---- */
 
@@ -262,7 +56,7 @@ static int find_late(const struct gw_judge *judge, struct gw_comm_plan *plan, st
     size_t count = 0;
     int ret = kernels ? 0 : -ENOMEM;
     for (size_t i = 0; kernels && i < comm->kernels_count; i++) {
-        if (is_collective(&comm->kernels[i]))
+        if (gw_is_collective(&comm->kernels[i]))
             kernels[count++] = &comm->kernels[i];
     }
     if (kernels)
@@ -270,7 +64,7 @@ static int find_late(const struct gw_judge *judge, struct gw_comm_plan *plan, st
     for (size_t from = 0, to; from < count && ret == 0; from = to) {
         for (to = from; to < count && kernels[to]->arrived_ns == kernels[from]->arrived_ns;)
             to++;
-        if (to - from < LEAST_MEMBERS)
+        if (to - from < GW_RANKS_LEAST)
             continue;
         const size_t middle = from + (to - from - 1) / 2;
         const struct gw_comm_kernel *last = kernels[to - 1];
@@ -297,7 +91,7 @@ static const struct gw_step_budget *cell_of(const struct gw_judge *judge, uint32
 
 /* What the device that communicates least in a step, since all wait for it, does instead, against the mean of the
  * others. */
-static void add_difference(const struct gw_judge *judge, const struct part *parts, size_t count, double *more)
+static void add_difference(const struct gw_judge *judge, const struct gw_rank_part *parts, size_t count, double *more)
 {
     const struct gw_step_budget *least = NULL;
     double sum[GW_CLASS_COUNT] = {0}, others = 0;
@@ -318,7 +112,8 @@ static void add_difference(const struct gw_judge *judge, const struct part *part
         more[c] += (double)least->ns[c] - sum[c] / others;
 }
 
-static enum gw_class what_more(const struct gw_judge *judge, const struct part *parts, size_t count, double *ret_ns)
+static enum gw_class what_more(const struct gw_judge *judge, const struct gw_rank_part *parts, size_t count,
+                               double *ret_ns)
 {
     double more[GW_CLASS_COUNT] = {0};
     int most = GW_CLASS_COMPUTE;
@@ -392,7 +187,7 @@ int gw_judge_straggler(struct gw_judge *judge, struct gw_verdict *verdict)
 {
     struct gw_comm_plan plan = {0};
     struct lateness late = {0};
-    struct part *parts = NULL;
+    struct gw_rank_part *parts = NULL;
     double more_ns = 0;
     char *who = NULL;
     bool is_fixed = false;
@@ -426,7 +221,7 @@ int gw_judge_straggler(struct gw_judge *judge, struct gw_verdict *verdict)
         goto end;
     }
     ret = -ENOMEM;
-    parts = find_parts(judge, &count);
+    parts = gw_rank_parts(judge, &count);
     who = who_is_late(judge, &late, verdict, &is_fixed);
     if (!parts || !who)
         goto end;
@@ -435,7 +230,7 @@ int gw_judge_straggler(struct gw_judge *judge, struct gw_verdict *verdict)
         ret = ret < 0 ? ret : 0;
         goto end;
     }
-    if ((ret = balance(&plan, judge, parts, count, &balanced)) < 0)
+    if ((ret = gw_rank_parts_balance(&plan, judge, parts, count, &balanced)) < 0)
         goto end;
     if (balanced < count / 2) {
         ret = gw_verdict_unknown(

@@ -72,6 +72,27 @@ void gw_repairs_release(struct gw_repairs *repairs)
     *repairs = (struct gw_repairs){0};
 }
 
+bool gw_repairs_is_of_lane(const struct gw_repairs *repairs, const struct gw_replay *replay, const char *id,
+                           uint32_t device)
+{
+    const struct gw_kept_repair *kept = NULL;
+    bool any = false;
+    for (size_t i = 0; i < repairs->list_count; i++) {
+        if (strcmp(repairs->list[i].id, id) == 0)
+            kept = &repairs->list[i];
+    }
+    if (!kept || kept->ops || kept->nodes)
+        return false;
+    for (size_t i = 0; i < replay->nodes_count; i++) {
+        if (!kept->calls[i])
+            continue;
+        any = true;
+        if (replay->thread_lane[replay->nodes[i].thread] != replay->device_lane[device])
+            return false;
+    }
+    return any;
+}
+
 /* ---- several at once ---- */
 
 struct comparison {

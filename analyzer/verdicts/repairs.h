@@ -34,6 +34,10 @@ int gw_repairs_keep(struct gw_repairs *repairs, const struct gw_replay *replay, 
                     const struct gw_kept_repair *kept);
 void gw_repairs_release(struct gw_repairs *repairs);
 
+/* Whether the kept repair of the suspect changes calls, and only such of the device's lane; false: it was not kept. */
+bool gw_repairs_is_of_lane(const struct gw_repairs *repairs, const struct gw_replay *replay, const char *id,
+                           uint32_t device);
+
 /* Replays the kept repairs of the confirmed verdicts in the list together and stores in each verdict what it shares
  * with others (from least_ns a step on), and in *ret_together_ms what all save a step; negative when there are not two.
  * mean_ns: of the unchanged replay. Returns 0 or -ENOMEM. */

@@ -1,8 +1,8 @@
 /*
  * source: a rank that logs
  * fault: one of two ranks waits for its GPU and sleeps in the middle of a step, the other has no call like it
- * verdict: device-sync, host-blocked
- * also: hiccup, straggler
+ * verdict: straggler
+ * also: device-sync, host-blocked, hiccup
  * config: devices 2
  * config: nccl_gbps 4
  */
