@@ -20,8 +20,9 @@ static uint64_t begin_of(uint32_t lane, uint32_t step)
     return 1000000 + (uint64_t)step * STEP_NS + late_ns[lane];
 }
 
-/* A step is two kernels, a collective, and one more kernel. */
-static struct gw_model *build(void)
+/* A step is two kernels, a collective, and one more kernel. crossed: the third is none, and the second lane makes the
+ * exchanges of the third and the fourth the other way round. */
+static struct gw_model *build(bool crossed)
 {
     struct gw_fixture *fixture = gw_fixture_create();
     for (uint32_t lane = 0; lane < LANES; lane++) {
@@ -43,8 +44,10 @@ static struct gw_model *build(void)
     gw_fixture_op(fixture,
                   gw_fixture_call(fixture, 1, "cudaLaunchKernel", begin_of(1, 0) - 9000, begin_of(1, 0) - 8000, 1),
                   idle, GW_OP_KERNEL, begin_of(1, 0) - 7000, begin_of(1, 0) - 6000);
-    for (uint32_t step = 0; step < STEPS; step++)
-        gw_fixture_step(fixture, begin_of(0, step), begin_of(0, step + 1), step == 0);
+    for (uint32_t step = 0; step < STEPS; step++) {
+        if (!crossed || step != 2)
+            gw_fixture_step(fixture, begin_of(0, step), begin_of(0, step + 1), step == 0);
+    }
     struct gw_model *model = gw_fixture_finish(fixture);
     model->devices[second].lane = 1;
     uint32_t counts[LANES] = {0};
@@ -54,9 +57,14 @@ static struct gw_model *build(void)
     model->collectives = calloc(model->ops_count, sizeof *model->collectives);
     assert_non_null(model->collectives);
     for (uint32_t i = 0; i < model->ops_count; i++) {
-        if (model->ops[i].kind == GW_OP_COMM)
-            model->collectives[model->collectives_count++] = (struct gw_collective){
-                .op = i, .call = model->ops[i].call, .match = counts[model->streams[model->ops[i].stream].device]++};
+        const uint32_t device = model->streams[model->ops[i].stream].device;
+        if (model->ops[i].kind != GW_OP_COMM)
+            continue;
+        uint32_t match = counts[device]++;
+        if (crossed && device == 1 && (match == 2 || match == 3))
+            match = 5 - match;
+        model->collectives[model->collectives_count++] =
+            (struct gw_collective){.op = i, .call = model->ops[i].call, .match = match};
     }
     return model;
 }
@@ -64,7 +72,7 @@ static struct gw_model *build(void)
 static void lanes_make_the_same_steps_at_other_times(void **state)
 {
     (void)state;
-    struct gw_model *model = build();
+    struct gw_model *model = build(false);
     struct gw_lane_steps steps;
     assert_int_equal(gw_lane_steps_init(&steps, model), 0);
     for (uint32_t step = 0; step < STEPS; step++) {
@@ -83,7 +91,7 @@ static void lanes_make_the_same_steps_at_other_times(void **state)
 static void lanes_without_exchanges_keep_the_times_of_the_process(void **state)
 {
     (void)state;
-    struct gw_model *model = build();
+    struct gw_model *model = build(false);
     struct gw_lane_steps steps;
     assert_int_equal(gw_lane_steps_init(&steps, model), 0);
     assert_int_equal(gw_lane_step_time(&steps, 0, 2, 3).begin_ns, begin_of(0, 3));
@@ -95,7 +103,7 @@ static void lanes_without_exchanges_keep_the_times_of_the_process(void **state)
 static void windows_begin_and_end_with_the_lane_s_analysed_steps(void **state)
 {
     (void)state;
-    struct gw_model *model = build();
+    struct gw_model *model = build(false);
     struct gw_lane_steps steps;
     struct gw_interval windows[LANES];
     assert_int_equal(gw_lane_steps_init(&steps, model), 0);
@@ -109,11 +117,25 @@ static void windows_begin_and_end_with_the_lane_s_analysed_steps(void **state)
     gw_model_destroy(model);
 }
 
+/* Steps follow each other: a lane whose exchanges say otherwise keeps the times of the process. */
+static void lanes_that_cross_cannot_be_told(void **state)
+{
+    (void)state;
+    struct gw_model *model = build(true);
+    struct gw_lane_steps steps;
+    assert_int_equal(gw_lane_steps_init(&steps, model), 0);
+    for (uint32_t step = 0; step < STEPS - 1; step++)
+        assert_int_equal(gw_lane_step_time(&steps, 0, 1, step).begin_ns, begin_of(0, step < 2 ? step : step + 1));
+    gw_lane_steps_release(&steps);
+    gw_model_destroy(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lanes_make_the_same_steps_at_other_times),
         cmocka_unit_test(lanes_without_exchanges_keep_the_times_of_the_process),
+        cmocka_unit_test(lanes_that_cross_cannot_be_told),
         cmocka_unit_test(windows_begin_and_end_with_the_lane_s_analysed_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

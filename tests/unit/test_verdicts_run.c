@@ -427,6 +427,56 @@ static void a_release_pays_the_wait_again(void **state)
     }
 }
 
+/* Whoever sleeps until the GPU is through wakes up late: a release that only has to wait once the read before it is
+ * gone wakes up as late as the read did. */
+static void waking_up_is_paid_by_whoever_sleeps(void **state)
+{
+    (void)state;
+    const struct gw_copy read = {.size_bytes = 4, .direction = GW_COPY_D2H, .dst_kind = GW_HOST_PINNED};
+    const struct gw_memory memory = {.ptr = 0x7000, .kind = GW_MEMORY_HOST + GW_MEMORY_FREE};
+    struct outcome outcome = {0};
+    struct gw_script script;
+    gw_script_begin(&script);
+    for (int i = 0; i < WARMUP + STEPS; i++) {
+        gw_script_step(&script, i < WARMUP);
+        gw_script_launch(&script, 1, "_Z7forwardPf", US(1000));
+        gw_script_copy(&script, 1, read, US(2));
+        gw_script_stream_sync(&script, 1);
+        struct gw_model *building = gw_fixture_model(script.fixture);
+        script.now_ns += US(100);
+        building->calls[building->calls_count - 1].end_ns = script.now_ns;
+        gw_fixture_memory_detail(script.fixture, gw_script_call(&script, "cudaFreeHost", US(5)), memory);
+        gw_script_think(&script, US(300));
+        gw_script_end_step(&script, i < WARMUP);
+    }
+    end_run(&script, &outcome);
+    expect(&outcome, "host-sync", GW_RULED_OUT, 0);
+    release(&outcome);
+}
+
+/* What a thread sleeps is not time for which Python could be faster. */
+static void sleep_is_no_time_on_the_cpu(void **state)
+{
+    (void)state;
+    struct outcome outcome = {0};
+    struct gw_script script;
+    gw_script_begin(&script);
+    for (int i = 0; i < WARMUP + STEPS; i++) {
+        gw_script_step(&script, i < WARMUP);
+        gw_script_launch(&script, 1, "_Z7forwardPf", US(100));
+        gw_script_stream_sync(&script, 1);
+        gw_script_blocked(&script, US(500));
+        gw_script_end_step(&script, i < WARMUP);
+    }
+    end_run(&script, &outcome);
+    expect(&outcome, "host-blocked", GW_CONFIRMED, 0.5);
+    const struct gw_verdict *dispatch = find(&outcome, "dispatch-bound");
+    expect(&outcome, "dispatch-bound", GW_RULED_OUT, 0);
+    if (!strstr(dispatch->why, "it costs at most") || strstr(dispatch->why, "what comes next"))
+        fail_msg("the replay was asked: %s", dispatch->why);
+    release(&outcome);
+}
+
 /* A replay that is off takes and gives as much to every saving. */
 static void a_doubtful_replay_makes_near_savings_unknown(void **state)
 {
@@ -543,6 +593,8 @@ int main(void)
         cmocka_unit_test(one_pause_a_step),
         cmocka_unit_test(a_rare_pause_is_a_hiccup),
         cmocka_unit_test(a_release_pays_the_wait_again),
+        cmocka_unit_test(waking_up_is_paid_by_whoever_sleeps),
+        cmocka_unit_test(sleep_is_no_time_on_the_cpu),
         cmocka_unit_test(savings_of_the_same_time_are_told),
         cmocka_unit_test(waits_after_launches_are_no_other_waits),
         cmocka_unit_test(only_steps_that_upload_starve),
