@@ -48,6 +48,8 @@ struct gw_execs {
     pthread_mutex_t lock; /* of what follows */
     struct exec *list;
     size_t count, capacity, left_out;
+    char unread[4 * GW_EXEC_NOTE_BYTES]; /* of the FIFO: the begin of a note */
+    size_t unread_bytes;
 };
 
 static uint64_t now_ns(void)
@@ -148,10 +150,10 @@ static void find_input(struct exec *exec, const char *text, const char *end)
 
 /* ---- notes ---- */
 
-/* What the process was last said to execute. */
-static struct exec *latest(struct gw_execs *execs, uint32_t pid)
+/* What the process was last said to execute, among the first `count`. */
+static struct exec *latest(struct gw_execs *execs, size_t count, uint32_t pid)
 {
-    for (size_t i = execs->count; i-- > 0;) {
+    for (size_t i = count; i-- > 0;) {
         if (execs->list[i].pid == pid)
             return &execs->list[i];
     }
@@ -166,13 +168,28 @@ static void end_exec(struct exec *exec, uint64_t end_ns)
     exec->pidfd = -1;
 }
 
+/* Where in the list it belongs: behind what the process executed before it. Notes of one process may come in another
+ * order, for its parent says that it started it, and by then it may have executed the next in its own place. */
+static size_t place_of(const struct gw_execs *execs, const struct gw_exec_note *note)
+{
+    size_t place = execs->count;
+    for (size_t i = execs->count; i-- > 0;) {
+        const bool own = execs->list[i].pid == note->pid;
+        if (own && execs->list[i].begin_ns <= note->begin_ns)
+            break;
+        if (own)
+            place = i;
+    }
+    return place;
+}
+
 /* It was not executed after all: what the process executed before goes on. The process may have ended since. */
 static void take_back(struct gw_execs *execs, struct exec *failed)
 {
     const struct exec undone = *failed;
     memmove(failed, failed + 1, (size_t)(&execs->list[execs->count] - (failed + 1)) * sizeof(*failed));
     execs->count--;
-    struct exec *before = latest(execs, undone.pid);
+    struct exec *before = latest(execs, execs->count, undone.pid);
     if (before != NULL && before->end_ns == undone.begin_ns) {
         before->end_ns = undone.end_ns;
         before->pidfd = undone.pidfd;
@@ -197,14 +214,17 @@ static bool make_room(struct gw_execs *execs)
 /* text: the program and its arguments, the last byte a NUL. */
 static void take_note(struct gw_execs *execs, const struct gw_exec_note *note, const char *text, const char *end)
 {
-    struct exec *before = latest(execs, note->pid);
     if (note->what == GW_EXEC_FAILED) {
-        if (before != NULL)
-            take_back(execs, before);
+        struct exec *failed = latest(execs, execs->count, note->pid);
+        if (failed != NULL)
+            take_back(execs, failed);
         return;
     }
-    /* A compiler that executes another in its own place: one goes over into the next. */
-    if (before != NULL && before->end_ns == 0)
+    const size_t place = place_of(execs, note);
+    struct exec *before = latest(execs, place, note->pid);
+    /* A compiler that executes another in its own place: one goes over into the next, though its end may have been
+     * seen, too late, before this note was. */
+    if (before != NULL && (before->end_ns == 0 || before->end_ns > note->begin_ns))
         end_exec(before, note->begin_ns);
     if (!make_room(execs)) {
         execs->left_out++;
@@ -213,12 +233,19 @@ static void take_note(struct gw_execs *execs, const struct gw_exec_note *note, c
     struct exec exec = {.begin_ns = note->begin_ns, .pid = note->pid};
     const char *slash = strrchr(text, '/');
     snprintf(exec.name, sizeof(exec.name), "%s", slash != NULL ? slash + 1 : text);
-    exec.pidfd = (int)syscall(SYS_pidfd_open, (pid_t)exec.pid, 0);
-    if (exec.pidfd < 0) /* it has ended, within the time that the note took */
-        exec.end_ns = now_ns();
+    if (place < execs->count) {
+        exec.pidfd = -1;
+        exec.end_ns = execs->list[place].begin_ns;
+    } else {
+        exec.pidfd = (int)syscall(SYS_pidfd_open, (pid_t)exec.pid, 0);
+        if (exec.pidfd < 0) /* it has ended, within the time that the note took */
+            exec.end_ns = now_ns();
+    }
     find_input(&exec, text, end);
     find_ancestors(&exec, note);
-    execs->list[execs->count++] = exec;
+    memmove(&execs->list[place + 1], &execs->list[place], (execs->count - place) * sizeof(exec));
+    execs->list[place] = exec;
+    execs->count++;
 }
 
 /* Takes whole notes off the front; what is no note ends all that was read with it. Returns what is left. */
@@ -263,11 +290,26 @@ static void end_those(struct gw_execs *execs, const struct pollfd *descriptors, 
     }
 }
 
+/* Takes what there is to see, without waiting. With the lock held. */
+static void look(struct gw_execs *execs)
+{
+    struct pollfd descriptors[WATCHED_MAX];
+    const size_t count = list_running(execs, descriptors, WATCHED_MAX);
+    if (poll(descriptors, count, 0) > 0)
+        end_those(execs, descriptors, count, now_ns());
+    for (size_t bytes = 0; bytes < FIFO_BYTES;) {
+        const ssize_t got =
+            read(execs->fifo, execs->unread + execs->unread_bytes, sizeof(execs->unread) - execs->unread_bytes);
+        if (got <= 0)
+            break;
+        bytes += (size_t)got;
+        execs->unread_bytes = take_notes(execs, execs->unread, execs->unread_bytes + (size_t)got);
+    }
+}
+
 static void *watch(void *data)
 {
     struct gw_execs *execs = data;
-    char buffer[4 * GW_EXEC_NOTE_BYTES];
-    size_t bytes = 0;
     for (;;) {
         struct pollfd descriptors[2 + WATCHED_MAX] = {{.fd = execs->stop, .events = POLLIN},
                                                       {.fd = execs->fifo, .events = POLLIN}};
@@ -276,14 +318,9 @@ static void *watch(void *data)
         pthread_mutex_unlock(&execs->lock);
         if (poll(descriptors, 2 + count, -1) < 0)
             continue;
-        const uint64_t woken_ns = now_ns();
+        /* What woke it may have been taken by who asked for the list, and its descriptor be another's by now. */
         pthread_mutex_lock(&execs->lock);
-        end_those(execs, descriptors + 2, count, woken_ns);
-        if (descriptors[1].revents & POLLIN) {
-            ssize_t got = read(execs->fifo, buffer + bytes, sizeof(buffer) - bytes);
-            if (got > 0)
-                bytes = take_notes(execs, buffer, bytes + (size_t)got);
-        }
+        look(execs);
         pthread_mutex_unlock(&execs->lock);
         if (descriptors[0].revents != 0)
             return NULL;
@@ -362,6 +399,7 @@ json_t *gw_execs_json(struct gw_execs *execs)
 {
     json_t *list = json_array();
     pthread_mutex_lock(&execs->lock);
+    look(execs); /* the thread may not have had a CPU since */
     if (execs->count != 0)
         qsort(execs->list, execs->count, sizeof(*execs->list), by_begin);
     for (size_t i = 0; i < execs->count && list != NULL; i++) {
