@@ -364,6 +364,13 @@ static int pack(const char *command, const struct bundle_options *chosen, struct
     bundle.report = &report;
     if (chosen->output && !chosen->no_trace && !chosen->with_trace) {
         bundle.has_database = gw_is_import(chosen->run);
+        if (bundle.has_database && model->clocks_count > 1) {
+            gw_complain(command,
+                        "%s: traces of several ranks do not fit into one database: give --with-trace to put the files "
+                        "in as they are, or --no-trace",
+                        chosen->run);
+            goto end;
+        }
         if (!bundle.has_database && open_recording(command, &bundle) != 0)
             goto end;
     }

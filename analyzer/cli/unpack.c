@@ -209,7 +209,7 @@ static int read_archive(struct unpacking *self)
     return status ? status : check_sums(self);
 }
 
-/* What gw_model_build takes: run/ as it was recorded, the one file that was imported, or the database. */
+/* What gw_model_build takes: run/ as it was recorded, the file or files in it that were imported, or the database. */
 static int find_run(const struct unpacking *self, char **ret_run)
 {
     char *run = g_strdup_printf("%s/" GW_BUNDLE_RUN, self->folder), *file = NULL;
@@ -218,8 +218,11 @@ static int find_run(const struct unpacking *self, char **ret_run)
     struct dirent *found;
     bool is_run = false;
     while (listing && (found = readdir(listing))) {
-        if (found->d_type == DT_REG && strcmp(found->d_name, "run.json") != 0 && !file)
+        if (found->d_type == DT_REG && strcmp(found->d_name, "run.json") != 0) {
+            is_run |= file != NULL; /* the traces of several ranks */
+            g_free(file);
             file = g_strdup_printf("%s/%s", run, found->d_name);
+        }
         is_run |= strcmp(found->d_name, "run.json") == 0 || strncmp(found->d_name, "rank-", strlen("rank-")) == 0;
     }
     if (listing)

@@ -217,6 +217,9 @@ void gw_take_rank(struct gw_process *process);
 /* After the ranges of processes: which ranks are missing or died; adds lines to the run's problems. */
 int gw_build_ranks(struct gw_builder *builder);
 
+/* The part of it that needs no recordings: which ranks are missing. Returns 0 or -ENOMEM. */
+int gw_note_missing_ranks(struct gw_model *model);
+
 /* ranks.c. Takes out the steps in which ranks may have waited for one that had died, and says so. Returns 0 or -ENOMEM.
  */
 int gw_drop_steps_after_deaths(struct gw_model *model);

@@ -528,9 +528,8 @@ static int say_unrelated(const struct gw_builder *builder)
     return status;
 }
 
-int gw_build_ranks(struct gw_builder *builder)
+int gw_note_missing_ranks(struct gw_model *model)
 {
-    struct gw_model *model = builder->model;
     bool by_process;
     model->run.ranks = expected_ranks(model, &by_process);
     uint8_t *seen = calloc(model->run.ranks + 1, sizeof(*seen));
@@ -538,10 +537,18 @@ int gw_build_ranks(struct gw_builder *builder)
         return -ENOMEM;
     }
     mark_seen(model, by_process, seen);
-    int status = model->run.ranks > 1 ? say_missing(model, seen) : 0;
+    const int status = model->run.ranks > 1 ? say_missing(model, seen) : 0;
     if (model->run.ranks_missing) {
         model->run.unseen |= GW_UNSEEN_RANKS;
     }
+    free(seen);
+    return status;
+}
+
+int gw_build_ranks(struct gw_builder *builder)
+{
+    struct gw_model *model = builder->model;
+    int status = gw_note_missing_ranks(model);
     status = status ? status : say_unrelated(builder);
     status = status ? status : say_repeated(model);
     status = status ? status : say_mixed(model);
@@ -549,7 +556,6 @@ int gw_build_ranks(struct gw_builder *builder)
     status = status ? status : say_failed_calls(model);
     status = status ? status : say_broken_off(model);
     status = status ? status : say_excerpts(builder);
-    free(seen);
     return status;
 }
 

@@ -19,7 +19,8 @@ static int parse(const uint8_t *text, size_t size, size_t cut, struct gw_error *
     int status = gw_kineto_create("fuzz.json", error, &kineto);
     status = status ? status : gw_kineto_feed(kineto, text, cut);
     status = status ? status : gw_kineto_feed(kineto, text + cut, size - cut);
-    status = status ? status : gw_kineto_finish(kineto, ret_model);
+    status = status ? status : gw_kineto_end(kineto);
+    status = status ? status : gw_kineto_build(kineto, "fuzz.json", ret_model);
     gw_kineto_destroy(kineto);
     return status;
 }
@@ -38,11 +39,13 @@ static int parse_parts(const uint8_t *text, size_t size, size_t cut, struct gw_e
         status = gw_kineto_create_part("fuzz.json", cut, in_object, &later_error, &later);
         status = status ? status : gw_kineto_feed(later, text + cut, size - cut);
         status = status ? status : gw_kineto_join(earlier, later);
-        status = status ? status : gw_kineto_finish(later, ret_model);
+        status = status ? status : gw_kineto_end(later);
+        status = status ? status : gw_kineto_build(later, "fuzz.json", ret_model);
         *error = status ? later_error : *error;
     } else if (!status) {
         status = gw_kineto_feed(earlier, text + cut + 1, size - cut - 1);
-        status = status ? status : gw_kineto_finish(earlier, ret_model);
+        status = status ? status : gw_kineto_end(earlier);
+        status = status ? status : gw_kineto_build(earlier, "fuzz.json", ret_model);
     }
     gw_kineto_destroy(earlier);
     gw_kineto_destroy(later);

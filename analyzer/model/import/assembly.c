@@ -7,15 +7,16 @@
 #include <xxhash.h>
 
 #include "analyzer/model/import/tie.h"
+#include "analyzer/read/clock_shift.h"
 #include "shim/api/functions.h"
 
 #define UNKNOWN_SAID_MAX 8u
 #define ITEMS_MAX ((size_t)GW_NONE - 1)
+#define INPUT_SHIFT 40
 
 int gw_assembly_init(struct gw_assembly *assembly, enum gw_correlation_scope scope)
 {
     *assembly = (struct gw_assembly){.scope = scope,
-                                     .rank = -1,
                                      .unseen = GW_UNSEEN_CPU_TIME | GW_UNSEEN_ORDERS | GW_UNSEEN_NCCL |
                                                GW_UNSEEN_BYTES | GW_UNSEEN_COMPILERS};
     assembly->builder.model = calloc(1, sizeof(*assembly->builder.model));
@@ -202,60 +203,126 @@ int gw_assembly_add_range(struct gw_assembly *assembly, uint32_t pid, uint32_t t
     return put_range(assembly->builder.model, &range);
 }
 
-/* names and threads: the numbers that those of `from` get in the assembly. */
-static int number_anew(struct gw_assembly *assembly, const struct gw_model *from, uint32_t *names, uint32_t *threads)
+/* What an appended assembly's numbers and times become. */
+struct appended {
+    uint32_t *names, *processes, *threads;
+    uint32_t input;
+    const struct gw_clock_shift *shift;
+};
+
+static uint64_t shifted(const struct appended *as, uint64_t time_ns)
 {
-    for (size_t i = 0; i < from->names_count; i++) {
-        if (gw_builder_intern(&assembly->builder, from->names[i], &names[i])) {
-            return -ENOMEM;
-        }
-    }
-    for (size_t i = 0; i < from->threads_count; i++) {
-        const struct gw_thread *thread = &from->threads[i];
-        threads[i] = gw_builder_thread(&assembly->builder, 0, from->processes[thread->process].pid, thread->tid);
-        if (threads[i] == GW_NONE) {
-            return -ENOMEM;
-        }
-    }
-    return 0;
+    return as->shift ? gw_clock_shifted(as->shift, time_ns) : time_ns;
 }
 
-int gw_assembly_append(struct gw_assembly *assembly, const struct gw_assembly *later)
+/* Ids of different traces are told apart by bits that no profiler's correlation ids use. */
+static uint64_t renumbered(const struct appended *as, uint64_t correlation)
 {
-    struct gw_model *model = assembly->builder.model;
-    const struct gw_model *from = later->builder.model;
-    uint32_t *names = malloc((from->names_count + 1) * sizeof(*names));
-    uint32_t *threads = malloc((from->threads_count + 1) * sizeof(*threads));
-    uint32_t first_collective = (uint32_t)assembly->collectives_count, added;
-    int status = names && threads ? number_anew(assembly, from, names, threads) : -ENOMEM;
+    return correlation == UINT64_MAX ? correlation : correlation + ((uint64_t)as->input << INPUT_SHIFT);
+}
+
+static int copy_text(char **target, const char *text)
+{
+    if (!text || *target) {
+        return 0;
+    }
+    *target = strdup(text);
+    return *target ? 0 : -ENOMEM;
+}
+
+static int append_owners(struct gw_builder *builder, const struct gw_model *from, const struct appended *as)
+{
+    int status = 0;
+    for (size_t i = 0; i < from->names_count && !status; i++) {
+        status = gw_builder_intern(builder, from->names[i], &as->names[i]);
+    }
+    for (size_t i = 0; i < from->processes_count && !status; i++) {
+        const struct gw_process *process = &from->processes[i];
+        as->processes[i] = gw_builder_process(builder, as->input, process->pid);
+        if (as->processes[i] == GW_NONE) {
+            return -ENOMEM;
+        }
+        struct gw_process *added = &builder->model->processes[as->processes[i]];
+        added->rank = process->rank >= 0 ? process->rank : added->rank;
+        added->ranks = process->ranks ? process->ranks : added->ranks;
+        status = copy_text(&added->exe, process->exe);
+    }
+    for (size_t i = 0; i < from->threads_count && !status; i++) {
+        const struct gw_thread *thread = &from->threads[i];
+        as->threads[i] = gw_builder_thread(builder, as->input, from->processes[thread->process].pid, thread->tid);
+        status = as->threads[i] == GW_NONE ? -ENOMEM
+                                           : copy_text(&builder->model->threads[as->threads[i]].name, thread->name);
+    }
+    return status;
+}
+
+static int append_host(struct gw_model *model, const struct gw_model *from, const struct appended *as)
+{
+    int status = 0;
     for (size_t i = 0; i < from->calls_count && !status; i++) {
         struct gw_call call = from->calls[i];
-        call.thread = threads[call.thread];
-        status = put_call(model, &call, from->call_ids[i]);
+        call.thread = as->threads[call.thread];
+        call.begin_ns = shifted(as, call.begin_ns);
+        call.end_ns = shifted(as, call.end_ns);
+        status = put_call(model, &call, renumbered(as, from->call_ids[i]));
     }
     for (size_t i = 0; i < from->ranges_count && !status; i++) {
         struct gw_range range = from->ranges[i];
-        range.thread = threads[range.thread];
-        range.name = names[range.name];
+        range.thread = as->threads[range.thread];
+        range.name = as->names[range.name];
+        range.begin_ns = shifted(as, range.begin_ns);
+        range.end_ns = shifted(as, range.end_ns);
         status = put_range(model, &range);
+    }
+    return status;
+}
+
+static int append_ops(struct gw_assembly *assembly, const struct gw_assembly *later, const struct appended *as)
+{
+    const struct gw_model *from = later->builder.model;
+    uint32_t first_collective = (uint32_t)assembly->collectives_count, added, process = GW_NONE;
+    int status = 0;
+    if (as->input) {
+        process = from->processes_count ? as->processes[0] : gw_builder_process(&assembly->builder, as->input, 0);
+        status = process == GW_NONE ? -ENOMEM : 0;
     }
     for (size_t i = 0; i < later->collectives_count && !status; i++) {
         status = gw_assembly_add_collective(assembly, &later->collectives[i], &added);
     }
     for (size_t i = 0; i < later->ops_count && !status; i++) {
         struct gw_import_op op = later->ops[i];
-        op.name = op.name == GW_NONE ? GW_NONE : names[op.name];
+        op.name = op.name == GW_NONE ? GW_NONE : as->names[op.name];
         op.collective += op.collective == GW_NONE ? 0 : first_collective;
+        op.correlation = renumbered(as, op.correlation);
+        op.process = process;
+        op.start_ns = shifted(as, op.start_ns);
+        op.end_ns = shifted(as, op.end_ns);
         status = gw_assembly_add_op(assembly, &op);
     }
+    return status;
+}
+
+int gw_assembly_append(struct gw_assembly *assembly, const struct gw_assembly *later, uint32_t input,
+                       const struct gw_clock_shift *shift)
+{
+    const struct gw_model *from = later->builder.model;
+    struct appended as = {.names = malloc((from->names_count + 1) * sizeof(*as.names)),
+                          .processes = malloc((from->processes_count + 1) * sizeof(*as.processes)),
+                          .threads = malloc((from->threads_count + 1) * sizeof(*as.threads)),
+                          .input = input,
+                          .shift = shift};
+    int status = as.names && as.processes && as.threads ? append_owners(&assembly->builder, from, &as) : -ENOMEM;
+    status = status ? status : append_host(assembly->builder.model, from, &as);
+    status = status ? status : append_ops(assembly, later, &as);
     for (size_t i = 0; i < later->unknown_names_count && !status; i++) {
         const char *name = later->unknown_names[i];
         status = count_unknown(assembly, name, unknown_calls(later, name));
     }
     assembly->skipped_events += later->skipped_events;
     assembly->hip_calls += later->hip_calls;
-    free(names);
-    free(threads);
+    free(as.names);
+    free(as.processes);
+    free(as.threads);
     return status;
 }
 

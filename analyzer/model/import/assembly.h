@@ -8,6 +8,7 @@
 #define GW_ANALYZER_MODEL_IMPORT_ASSEMBLY_H
 
 #include "analyzer/model/builder.h"
+#include "analyzer/read/read.h"
 
 struct gw_import_call {
     uint32_t pid, tid;
@@ -22,7 +23,7 @@ struct gw_import_collective {
     uint64_t group;      /* names the communicator within the trace */
     uint64_t size_bytes; /* as struct gw_collective */
     uint32_t size;       /* ranks of the communicator */
-    int32_t rank;        /* of the process in it; negative: not known */
+    int32_t rank;        /* of the process in it; negative: not known, and taken as 0 */
     uint32_t peer;       /* of a message, 0 where there is none */
     uint8_t kind;        /* enum gw_comm_kind */
     uint8_t type;        /* ncclDataType_t */
@@ -31,7 +32,8 @@ struct gw_import_collective {
 struct gw_import_op {
     uint64_t start_ns, end_ns;
     uint64_t correlation, size_bytes;
-    uint32_t pid; /* 0: that of its call */
+    uint32_t pid;     /* 0: that of its call */
+    uint32_t process; /* index, when its call is not known; GW_NONE: the first one */
     uint32_t device, stream;
     uint32_t name; /* of a kernel: from gw_builder_intern(), else GW_NONE */
     uint32_t graph_node;
@@ -52,7 +54,6 @@ struct gw_assembly {
     size_t ops_count;
     struct gw_import_collective *collectives;
     size_t collectives_count;
-    int32_t rank;                    /* of the processes in their communicators; negative: not known */
     struct gw_map unknown_functions; /* hash of a name, 0 → how many calls; names in unknown_names */
     char **unknown_names;
     size_t unknown_names_count;
@@ -74,8 +75,11 @@ int gw_assembly_add_op(struct gw_assembly *assembly, const struct gw_import_op *
 int gw_assembly_add_range(struct gw_assembly *assembly, uint32_t pid, uint32_t tid, uint64_t begin_ns, uint64_t end_ns,
                           const char *name);
 
-/* Adds what the later assembly holds, as if it had been added one by one. */
-int gw_assembly_append(struct gw_assembly *assembly, const struct gw_assembly *later);
+/* Adds what the later assembly holds, as if it had been added one by one. input: 0 when both are of one trace, else the
+ * number of the later's, whose processes, correlation ids and clock are its own. shift: to the clock of the other;
+ * NULL: none. */
+int gw_assembly_append(struct gw_assembly *assembly, const struct gw_assembly *later, uint32_t input,
+                       const struct gw_clock_shift *shift);
 
 /* Notes what the trace cannot tell (kind: enum gw_coverage_kind) of its first process. */
 int gw_assembly_add_coverage(struct gw_assembly *assembly, uint32_t kind, const char *name, const char *detail);

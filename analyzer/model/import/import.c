@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyzer/model/import/folder.h"
 #include "analyzer/model/import/json_file.h"
 #include "analyzer/model/import/nsys.h"
 #include "analyzer/read/summary.h"
@@ -16,7 +17,10 @@ static const char sqlite_magic[16] = "SQLite format 3"; /* with its NUL */
 bool gw_is_import(const char *path)
 {
     struct stat status;
-    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && !gw_is_summary(path);
+    if (stat(path, &status)) {
+        return false;
+    }
+    return S_ISDIR(status.st_mode) ? gw_is_trace_folder(path) : S_ISREG(status.st_mode) && !gw_is_summary(path);
 }
 
 /* What was recorded on a simulated GPU says so in its name, and has to be called that again. */
@@ -32,10 +36,9 @@ static int note_simulated(struct gw_model *model, const char *path, struct gw_er
     return 0;
 }
 
-int gw_model_import(const char *path, struct gw_model **ret_model, struct gw_error *error)
+static int read_file(const char *path, struct gw_model **ret_model, struct gw_error *error)
 {
     char magic[sizeof(sqlite_magic)];
-    struct gw_model *model = NULL;
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) {
         return gw_error_set(error, -errno, "%s: cannot be opened: %s", path, strerror(errno));
@@ -43,7 +46,13 @@ int gw_model_import(const char *path, struct gw_model **ret_model, struct gw_err
     ssize_t got = pread(file, magic, sizeof(magic), 0);
     bool is_database = got == (ssize_t)sizeof(magic) && memcmp(magic, sqlite_magic, sizeof(magic)) == 0;
     close(file);
-    int status = is_database ? gw_nsys_read(path, &model, error) : gw_json_read(path, 0, &model, error);
+    return is_database ? gw_nsys_read(path, ret_model, error) : gw_json_read(path, 0, ret_model, error);
+}
+
+int gw_model_import(const char *path, struct gw_model **ret_model, struct gw_error *error)
+{
+    struct gw_model *model = NULL;
+    int status = gw_is_trace_folder(path) ? gw_folder_read(path, &model, error) : read_file(path, &model, error);
     status = status ? status : note_simulated(model, path, error);
     if (status) {
         gw_model_destroy(model);

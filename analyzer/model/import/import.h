@@ -1,7 +1,7 @@
 /*
  * Models of traces that other tools recorded: PyTorch/Kineto Chrome traces (.json, .json.gz) and Nsight Systems SQLite
- * exports (.sqlite). What such a trace lacks (allocation calls it left out, contents of copies, CPU time of threads)
- * stays unknown in the model, and coverage entries say so.
+ * exports (.sqlite), or a folder with a PyTorch trace of each rank. What such a trace lacks (allocation calls it left
+ * out, contents of copies, CPU time of threads) stays unknown in the model, and coverage entries say so.
  *
  * Times are the trace's own stamps in nanoseconds, so that evidence can be looked up in the tool that made it;
  * run.realtime_offset_ns leads to CLOCK_REALTIME where the trace tells.
@@ -16,10 +16,11 @@
 #include "analyzer/model/model.h"
 #include "analyzer/read/error.h"
 
-/* True when path is a regular file, which gw_model_import() reads; recorded runs are directories. */
+/* True when path is a regular file, or a folder of traces of ranks, which gw_model_import() reads; recorded runs are
+ * other directories. */
 bool gw_is_import(const char *path);
 
-/* Reads the file at path, whose format is told by its first bytes, and stores its model, without steps, in *ret_model;
+/* Reads path, a file's format being told by its first bytes, and stores its model, without steps, in *ret_model;
  * the caller destroys it with gw_model_destroy. Returns 0 or a negative errno with *error filled: a file that cannot be
  * opened (its errno), of no known format or without GPU activity (-ENODATA), damaged (-EBADMSG), or no memory
  * (-ENOMEM). */

@@ -239,7 +239,7 @@ static size_t usual_parts(uint64_t size)
     return size / PART_BYTES_LEAST < most ? (size_t)(size / PART_BYTES_LEAST) : most;
 }
 
-int gw_json_read(const char *path, size_t parts_wanted, struct gw_model **ret_model, struct gw_error *error)
+int gw_json_parse(const char *path, size_t parts_wanted, struct gw_kineto **ret_kineto, struct gw_error *error)
 {
     struct source source;
     uint64_t size = 0;
@@ -261,9 +261,13 @@ int gw_json_read(const char *path, size_t parts_wanted, struct gw_model **ret_mo
     count = cut(&source, size, parts, count, piece);
     gw_parallel_for(count, read_part, parts);
     struct part *whole = join(parts, count);
-    status = whole->status ? whole->status : gw_kineto_finish(whole->kineto, ret_model);
+    status = whole->status ? whole->status : gw_kineto_end(whole->kineto);
     if (status) {
         gw_error_set(error, status, "%s", whole->error.text);
+    } else {
+        gw_kineto_tell(whole->kineto, error);
+        *ret_kineto = whole->kineto;
+        whole->kineto = NULL;
     }
 end:
     for (size_t i = 0; parts && i < count; i++) {
@@ -277,5 +281,14 @@ end:
     if (source.file >= 0) {
         close(source.file);
     }
+    return status;
+}
+
+int gw_json_read(const char *path, size_t parts, struct gw_model **ret_model, struct gw_error *error)
+{
+    struct gw_kineto *kineto = NULL;
+    int status = gw_json_parse(path, parts, &kineto, error);
+    status = status ? status : gw_kineto_build(kineto, path, ret_model);
+    gw_kineto_destroy(kineto);
     return status;
 }

@@ -8,11 +8,15 @@
 
 #include <stddef.h>
 
+#include "analyzer/model/import/kineto.h"
 #include "analyzer/model/model.h"
 #include "analyzer/read/error.h"
 
-/* parts: how many at most; 0: as many as this process has CPUs for, of not too small a part each. Returns as
- * gw_model_import. */
+/* parts: how many at most; 0: as many as this process has CPUs for, of not too small a part each. The caller
+ * destroys *ret_kineto, whose text has ended; it writes its later errors into *error. Returns as gw_model_import. */
+int gw_json_parse(const char *path, size_t parts, struct gw_kineto **ret_kineto, struct gw_error *error);
+
+/* The same, and the model of the trace. */
 int gw_json_read(const char *path, size_t parts, struct gw_model **ret_model, struct gw_error *error);
 
 #endif

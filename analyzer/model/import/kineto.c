@@ -18,6 +18,7 @@
 enum section { SECTION_NONE, SECTION_EVENTS, SECTION_DEVICES, SECTION_DISTRIBUTED };
 
 struct device_properties {
+    uint32_t input; /* of which trace; see gw_kineto_add_rank */
     uint32_t number, multiprocessors, major, minor;
     uint64_t memory_bytes;
     char *name;
@@ -35,6 +36,7 @@ struct gw_kineto {
     bool has_base_time, has_rank;
     int64_t base_time_ns;
     int32_t rank;
+    uint32_t ranks; /* of the job; 0: not told */
     char *nccl_version;
     uint64_t fed_bytes; /* of the whole text, up to what is fed next */
     uint64_t begun_events;
@@ -74,7 +76,7 @@ static void begin_event(struct gw_kineto *self)
     event->category = GW_KINETO_OTHER;
     event->seen = 0;
     event->collective = event->type = GW_KINETO_UNNAMED;
-    event->group = 0;
+    event->group = event->group_ranks = 0;
     event->name.length = event->args_name.length = 0;
     memset(event->numbers, 0, sizeof(event->numbers));
     memset(event->grid, 0, sizeof(event->grid));
@@ -210,6 +212,8 @@ static int on_number(void *context, const char *text, size_t length)
     } else if (key == GW_KINETO_KEY_RANK) {
         self->rank = (int32_t)value;
         self->has_rank = true;
+    } else if (key == GW_KINETO_KEY_WORLD_SIZE) {
+        self->ranks = value > 0 && value < INT32_MAX ? (uint32_t)value : 0;
     } else if (key == GW_KINETO_KEY_BASE_TIME) {
         self->base_time_ns = value;
         self->has_base_time = true;
@@ -246,6 +250,9 @@ static int on_string(void *context, const unsigned char *bytes, size_t length)
         break;
     case GW_KINETO_KEY_GROUP:
         self->event.group = XXH3_64bits(text, length);
+        break;
+    case GW_KINETO_KEY_GROUP_RANKS:
+        self->event.group_ranks = XXH3_64bits(text, length);
         break;
     case GW_KINETO_KEY_NCCL_VERSION:
         free(self->nccl_version);
@@ -360,13 +367,14 @@ int gw_kineto_feed_brace(struct gw_kineto *self, bool in_object, bool *ret_meets
     return status;
 }
 
-static int join_devices(struct gw_kineto *earlier, struct gw_kineto *later)
+static int join_devices(struct gw_kineto *earlier, struct gw_kineto *later, uint32_t input)
 {
     for (size_t i = 0; i < later->devices_count; i++) {
         if (GW_GROW(earlier->devices, earlier->devices_count)) {
             return -ENOMEM;
         }
-        earlier->devices[earlier->devices_count++] = later->devices[i];
+        earlier->devices[earlier->devices_count] = later->devices[i];
+        earlier->devices[earlier->devices_count++].input = input;
         later->devices[i].name = NULL;
     }
     return 0;
@@ -381,9 +389,9 @@ static int join_devices(struct gw_kineto *earlier, struct gw_kineto *later)
 
 int gw_kineto_join(struct gw_kineto *earlier, struct gw_kineto *later)
 {
-    int status = gw_assembly_append(&earlier->assembly, &later->assembly);
+    int status = gw_assembly_append(&earlier->assembly, &later->assembly, 0, NULL);
     status = status ? status : gw_kineto_labels_append(&earlier->labels, &later->labels);
-    status = status ? status : join_devices(earlier, later);
+    status = status ? status : join_devices(earlier, later, 0);
     if (status) {
         return say_status(later, status);
     }
@@ -394,6 +402,9 @@ int gw_kineto_join(struct gw_kineto *earlier, struct gw_kineto *later)
     if (!later->has_rank) {
         SWAP(earlier->rank, later->rank);
         SWAP(earlier->has_rank, later->has_rank);
+    }
+    if (!later->ranks) {
+        SWAP(earlier->ranks, later->ranks);
     }
     if (!later->has_base_time) {
         SWAP(earlier->base_time_ns, later->base_time_ns);
@@ -412,7 +423,8 @@ static int fill_devices(struct gw_kineto *self, struct gw_model *model)
         struct gw_device *device = &model->devices[d];
         for (size_t i = 0; i < self->devices_count; i++) {
             const struct device_properties *properties = &self->devices[i];
-            if (properties->number != device->number) {
+            if (properties->number != device->number ||
+                properties->input != model->processes[device->process].recording) {
                 continue;
             }
             device->memory_bytes = properties->memory_bytes;
@@ -428,11 +440,11 @@ static int fill_devices(struct gw_kineto *self, struct gw_model *model)
     return 0;
 }
 
-static int fill_run(struct gw_kineto *self, struct gw_model *model)
+static int fill_run(struct gw_kineto *self, const char *path, struct gw_model *model)
 {
     struct gw_run_info *run = &model->run;
     const char *program = model->processes_count ? model->processes[0].exe : NULL;
-    run->path = strdup(self->path);
+    run->path = strdup(path);
     run->device_kind = strdup("gpu");
     run->gpu_timing = strdup("cupti");
     run->command = calloc(2, sizeof(*run->command));
@@ -458,9 +470,24 @@ static int fill_run(struct gw_kineto *self, struct gw_model *model)
     return fill_devices(self, model);
 }
 
-int gw_kineto_finish(struct gw_kineto *self, struct gw_model **ret_model)
+/* Where the processes' ranks are not told one by one, the trace's is theirs. */
+static void spread_rank(struct gw_kineto *self)
 {
-    struct gw_model *model = NULL;
+    struct gw_model *model = self->assembly.builder.model;
+    for (size_t p = 0; p < model->processes_count; p++) {
+        if (model->processes[p].rank < 0) {
+            model->processes[p].rank = self->rank;
+        }
+    }
+    for (size_t i = 0; i < self->assembly.collectives_count; i++) {
+        if (self->assembly.collectives[i].rank < 0) {
+            self->assembly.collectives[i].rank = self->rank;
+        }
+    }
+}
+
+int gw_kineto_end(struct gw_kineto *self)
+{
     yajl_status parsed = yajl_complete_parse(self->parser);
     if (parsed == yajl_status_client_canceled) {
         return say_status(self, self->status);
@@ -478,25 +505,64 @@ int gw_kineto_finish(struct gw_kineto *self, struct gw_model **ret_model)
         return gw_error_set(self->error, -ENODATA, "%s: JSON without a list traceEvents: no PyTorch profiler trace",
                             self->path);
     }
-    self->assembly.rank = self->rank;
-    self->assembly.unseen |= GW_UNSEEN_LOADS; /* of the driver's functions it records launches only */
     int status = gw_kineto_apply_labels(&self->assembly.builder, &self->labels);
-    status = status ? status : gw_assembly_finish(&self->assembly, TOOL, &model);
-    status = status ? status : fill_run(self, model);
-    if (status == -ENODATA) {
-        return gw_error_set(self->error, status, "%s: %s", self->path,
+    spread_rank(self);
+    if (!status && self->assembly.builder.model->calls_count == 0 && self->assembly.ops_count == 0) {
+        return gw_error_set(self->error, -ENODATA, "%s: %s", self->path,
                             gw_kineto_names_devices_of_xla(&self->labels)
                                 ? "a trace of XLA's profiler (JAX, TensorFlow), which is not read: run the program "
                                   "with gpuwitness record, or make an Nsight Systems export of it"
                                 : "no CUDA call and no GPU operation in the trace: profile with "
                                   "ProfilerActivity.CUDA");
     }
+    return status ? say_status(self, status) : 0;
+}
+
+int32_t gw_kineto_rank(const struct gw_kineto *self)
+{
+    return self->rank;
+}
+
+int64_t gw_kineto_base_time_ns(const struct gw_kineto *self)
+{
+    return self->base_time_ns;
+}
+
+int gw_kineto_add_rank(struct gw_kineto *self, struct gw_kineto *other, uint32_t input,
+                       const struct gw_clock_shift *shift)
+{
+    struct gw_model *model = self->assembly.builder.model;
+    int status = gw_assembly_append(&self->assembly, &other->assembly, input, shift);
+    status = status ? status : join_devices(self, other, input);
+    for (size_t p = 0; p < model->processes_count && !status; p++) {
+        struct gw_process *process = &model->processes[p];
+        if (process->recording == input) {
+            process->rank = process->rank < 0 ? other->rank : process->rank;
+            process->ranks = other->ranks;
+        } else if (process->recording == 0) {
+            process->ranks = self->ranks;
+        }
+    }
+    return status ? say_status(other, status) : 0;
+}
+
+int gw_kineto_build(struct gw_kineto *self, const char *path, struct gw_model **ret_model)
+{
+    struct gw_model *model = NULL;
+    self->assembly.unseen |= GW_UNSEEN_LOADS; /* of the driver's functions it records launches only */
+    int status = gw_assembly_finish(&self->assembly, TOOL, &model);
+    status = status ? status : fill_run(self, path, model);
     if (status) {
         gw_model_destroy(model);
         return say_status(self, status);
     }
     *ret_model = model;
     return 0;
+}
+
+void gw_kineto_tell(struct gw_kineto *self, struct gw_error *error)
+{
+    self->error = error;
 }
 
 void gw_kineto_destroy(struct gw_kineto *self)

@@ -13,6 +13,7 @@
 
 #include "analyzer/model/model.h"
 #include "analyzer/read/error.h"
+#include "analyzer/read/read.h"
 
 struct gw_kineto;
 
@@ -22,9 +23,24 @@ int gw_kineto_create(const char *path, struct gw_error *error, struct gw_kineto 
 /* Takes the next size bytes. Returns 0; -EBADMSG for text that is no JSON, -ENOMEM or -EFBIG, with the error filled. */
 int gw_kineto_feed(struct gw_kineto *kineto, const void *bytes, size_t size);
 
-/* At the end of the text: gives the model, without steps, to *ret_model. Returns 0; -EBADMSG when the text ends early,
- * -ENODATA when it is no such trace or holds no GPU activity, -ENOMEM, with the error filled. */
-int gw_kineto_finish(struct gw_kineto *kineto, struct gw_model **ret_model);
+/* At the end of the text. Returns 0; -EBADMSG when the text ends early, -ENODATA when it is no such trace or holds no
+ * GPU activity, -ENOMEM, with the error filled. */
+int gw_kineto_end(struct gw_kineto *kineto);
+
+/* After that: gives the model, without steps, to *ret_model; path: the run's. Returns 0 or -ENOMEM, with the error
+ * filled. */
+int gw_kineto_build(struct gw_kineto *kineto, const char *path, struct gw_model **ret_model);
+
+/* Traces of several ranks make one model. After the end of both texts: adds what the other holds, as the processes of
+ * that rank, on the clock that shift leads to; input: its number, above 0. Returns 0, -ENOMEM or -EFBIG with the
+ * other's error filled. */
+int gw_kineto_add_rank(struct gw_kineto *kineto, struct gw_kineto *other, uint32_t input,
+                       const struct gw_clock_shift *shift);
+
+/* What the trace says of itself: its rank, negative when it has none, and what its times count from, 0 when they count
+ * from 1970. */
+int32_t gw_kineto_rank(const struct gw_kineto *kineto);
+int64_t gw_kineto_base_time_ns(const struct gw_kineto *kineto);
 
 /* Parts of one text can be parsed side by side: each of the later ones from a byte at which an event of the list is
  * guessed to begin. The guess is right exactly when the parser of what stands before, given that byte, says so; then
@@ -42,6 +58,9 @@ int gw_kineto_feed_brace(struct gw_kineto *kineto, bool in_object, bool *ret_mee
 /* Gives to `later` what `earlier` found, whose last byte was the brace that `later` began with and met it; `earlier` is
  * then good for gw_kineto_destroy only. Returns 0; -ENOMEM or -EFBIG with the error of `later` filled. */
 int gw_kineto_join(struct gw_kineto *earlier, struct gw_kineto *later);
+
+/* From now on errors are written there. */
+void gw_kineto_tell(struct gw_kineto *kineto, struct gw_error *error);
 
 /* NULL is allowed. */
 void gw_kineto_destroy(struct gw_kineto *kineto);

@@ -153,7 +153,7 @@ static int take_collective(struct gw_assembly *assembly, const struct gw_kineto_
         return 0;
     }
     struct gw_import_collective collective = {
-        .group = event->group,
+        .group = event->group ^ event->group_ranks, /* several groups may have one name */
         /* the whole vector is on the side that has more of it */
         .size_bytes = width * larger(number(event, GW_KINETO_ELEMENTS_IN, 0), number(event, GW_KINETO_ELEMENTS_OUT, 0)),
         .size = (uint32_t)number(event, GW_KINETO_GROUP_SIZE, 0),
@@ -172,6 +172,7 @@ static int take_op(struct gw_assembly *assembly, const struct gw_kineto_event *e
         .end_ns = (uint64_t)(event->numbers[GW_KINETO_TS] + event->numbers[GW_KINETO_DUR]),
         .correlation = number(event, GW_KINETO_CORRELATION, UINT64_MAX),
         .size_bytes = number(event, GW_KINETO_BYTES, 0),
+        .process = GW_NONE,
         .device = (uint32_t)number(event, GW_KINETO_DEVICE, 0),
         .stream = (uint32_t)number(event, GW_KINETO_STREAM, 0),
         .name = GW_NONE,

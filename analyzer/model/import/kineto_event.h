@@ -56,7 +56,7 @@ struct gw_kineto_event {
     struct gw_kineto_text name;
     struct gw_kineto_text args_name; /* of metadata events */
     uint8_t collective, type;        /* enum gw_comm_kind and ncclDataType_t, GW_KINETO_UNNAMED where not given */
-    uint64_t group;                  /* hash of the communicator's name */
+    uint64_t group, group_ranks;     /* hashes of the communicator's name, and of the list of its ranks */
 };
 #define GW_KINETO_UNNAMED UINT8_MAX
 

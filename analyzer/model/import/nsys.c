@@ -172,6 +172,7 @@ static bool take_op(struct nsys *self, const struct row *row, struct gw_import_o
                                 .stream = (uint32_t)number(row, 3, 0),
                                 .correlation = (uint64_t)number(row, 4, -1),
                                 .pid = GLOBAL_PID(number(row, 5, 0)),
+                                .process = GW_NONE,
                                 .name = GW_NONE,
                                 .collective = GW_NONE,
                                 .graph_node = GW_NONE};

@@ -175,6 +175,8 @@ static uint32_t stream_of(struct gw_assembly *assembly, const struct gw_import_o
     uint32_t process = 0;
     if (call != GW_NONE) {
         process = model->threads[model->calls[call].thread].process;
+    } else if (op->process != GW_NONE) {
+        process = op->process;
     } else if (op->pid || !model->processes_count) {
         process = gw_builder_process(builder, 0, op->pid);
     }
@@ -229,9 +231,7 @@ static uint32_t communicator_of(const struct gw_assembly *assembly, struct gw_ma
     model->communicators[model->communicators_count++] =
         (struct gw_communicator){.id = collective->group,
                                  .process = process,
-                                 .rank = (uint32_t)(collective->rank >= 0 ? collective->rank
-                                                    : assembly->rank >= 0 ? assembly->rank
-                                                                          : 0),
+                                 .rank = (uint32_t)(collective->rank >= 0 ? collective->rank : 0),
                                  .size = collective->size,
                                  .device = device};
     return added;
