@@ -384,9 +384,9 @@ static void timing_off_says_unknown(void **state)
     gw_script_begin(&script);
     for (int i = 0; i < 4; i++) {
         gw_script_step(&script, false);
+        gw_script_think(&script, 100000); /* before the first kernel too */
         uint32_t call = gw_script_call(&script, "cudaLaunchKernel", 2000);
         gw_fixture_op(script.fixture, call, script.streams[1], GW_OP_KERNEL, GW_TIME_UNKNOWN, GW_TIME_UNKNOWN);
-        gw_script_think(&script, 100000);
     }
     gw_script_end_step(&script, false);
     struct gw_model *model = gw_script_end(&script);
@@ -396,6 +396,32 @@ static void timing_off_says_unknown(void **state)
     assert_false(budget->launch_latency_measured);
     gw_budget_destroy(budget);
     gw_model_destroy(model);
+}
+
+/* What a graph did inside its replay is not known. */
+static void graphs_are_opaque(void **state)
+{
+    (void)state;
+    for (int graph = 0; graph < 2; graph++) {
+        struct gw_script script;
+        struct gw_budget *budget = NULL;
+        gw_script_begin(&script);
+        for (int i = 0; i < 3; i++) {
+            gw_script_step(&script, false);
+            uint32_t call = gw_script_call(&script, graph ? "cudaGraphLaunch" : "cudaLaunchKernel", 2000);
+            gw_fixture_op(script.fixture, call, script.streams[1], graph ? GW_OP_GRAPH : GW_OP_KERNEL, script.now_ns,
+                          script.now_ns + 10000);
+            gw_script_think(&script, 50000);
+        }
+        gw_script_end_step(&script, false);
+        struct gw_model *model = gw_script_end(&script);
+        assert_int_equal(gw_budget_create(model, &budget), 0);
+        assert_int_equal(total(budget, GW_CLASS_COMPUTE), 3 * 10000);
+        for (size_t i = 0; i < budget->cells_count; i++)
+            assert_int_equal(budget->cells[i].opaque, graph && !budget->cells[i].unused);
+        gw_budget_destroy(budget);
+        gw_model_destroy(model);
+    }
 }
 
 static void latency_and_median_are_measured(void **state)
@@ -538,6 +564,7 @@ int main(void)
         cmocka_unit_test(random_timelines_match_the_definition),
         cmocka_unit_test(streams_do_not_matter_to_the_union),
         cmocka_unit_test(timing_off_says_unknown),
+        cmocka_unit_test(graphs_are_opaque),
         cmocka_unit_test(latency_and_median_are_measured),
         cmocka_unit_test(latency_is_the_lowest_tenth),
         cmocka_unit_test(devices_of_others_have_no_part_in_a_step),

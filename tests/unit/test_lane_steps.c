@@ -21,7 +21,7 @@ static uint64_t begin_of(uint32_t lane, uint32_t step)
 }
 
 /* A step is two kernels, a collective, and one more kernel. crossed: the third is none, and the second lane makes the
- * exchanges of the third and the fourth the other way round. */
+ * exchanges of the second and the third the other way round. */
 static struct gw_model *build(bool crossed)
 {
     struct gw_fixture *fixture = gw_fixture_create();
@@ -61,8 +61,8 @@ static struct gw_model *build(bool crossed)
         if (model->ops[i].kind != GW_OP_COMM)
             continue;
         uint32_t match = counts[device]++;
-        if (crossed && device == 1 && (match == 2 || match == 3))
-            match = 5 - match;
+        if (crossed && device == 1 && (match == 1 || match == 2))
+            match = 3 - match;
         model->collectives[model->collectives_count++] =
             (struct gw_collective){.op = i, .call = model->ops[i].call, .match = match};
     }

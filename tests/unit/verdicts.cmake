@@ -1,5 +1,5 @@
 # Tests of analyzer/verdicts and of the report.
-foreach(name budget comm compiles copies lane_steps slow_steps verdicts verdicts_limits verdicts_run verdicts_unknown)
+foreach(name budget comm compiles copies lane_steps replay slow_steps verdicts verdicts_limits verdicts_run verdicts_unknown)
   add_executable(test_${name} test_${name}.c)
   target_link_libraries(test_${name} PRIVATE gw_verdicts gw_model_fixture PkgConfig::CMOCKA)
   add_test(NAME unit.${name} COMMAND test_${name})
