@@ -65,13 +65,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int status = parse(data, size, cut, &error, &model);
     const uint8_t *brace = cut ? memchr(data + cut, '{', size - cut) : NULL;
     if (brace) {
-        int joined_status = parse_parts(data, size, (size_t)(brace - data), &joined_error, &joined);
-        if (joined_status != status || (status && strcmp(joined_error.text, error.text) != 0) ||
+        /* cut in the same place, for where an error is said to be depends on how a token is cut */
+        size_t at = (size_t)(brace - data);
+        struct gw_model *whole = NULL;
+        int whole_status = parse(data, size, at, &error, &whole);
+        int joined_status = parse_parts(data, size, at, &joined_error, &joined);
+        if (joined_status != whole_status || whole_status != status ||
+            (status && strcmp(joined_error.text, error.text) != 0) ||
             (!status &&
-             (joined->calls_count != model->calls_count || joined->ops_count != model->ops_count ||
-              joined->names_count != model->names_count || joined->coverages_count != model->coverages_count))) {
+             (joined->calls_count != whole->calls_count || joined->ops_count != whole->ops_count ||
+              joined->names_count != whole->names_count || joined->coverages_count != whole->coverages_count))) {
             abort();
         }
+        gw_model_destroy(whole);
     }
     if (!status) {
         gw_fuzz_use_model(model);

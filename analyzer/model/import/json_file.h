@@ -1,7 +1,8 @@
 /*
  * Reads the file of a Kineto trace, compressed or not. A large one that is not compressed is parsed in parts side by
  * side, whose begins are guessed and whose results count only where the parser of what stands before arrives there as
- * guessed: model and errors are those of one parser in any case. Internal to analyzer/model/import.
+ * guessed: model and errors are those of one parser in any case, but that the byte an error is near may be either end
+ * of the token there. Internal to analyzer/model/import.
  */
 #ifndef GW_ANALYZER_MODEL_IMPORT_JSON_FILE_H
 #define GW_ANALYZER_MODEL_IMPORT_JSON_FILE_H
