@@ -52,6 +52,7 @@ void gw_model_destroy(struct gw_model *model)
     free_strings(model->run.command);
     free_strings(model->run.problems);
     free_strings(model->run.not_seen);
+    free(model->steps_other.step);
     free(model->run.path);
     free(model->run.host);
     free(model->run.device_kind);

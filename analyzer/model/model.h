@@ -297,6 +297,13 @@ struct gw_step {
     bool warmup;
 };
 
+/* Another way to divide a run into steps. */
+struct gw_other_steps {
+    size_t count;   /* 0: there is none that is worth telling */
+    char *step;     /* expression for a kernel's name that cuts the run so, NULL when no kernel does */
+    uint32_t every; /* with every so many of them */
+};
+
 /* What the recorder never records, so that its absence from the model says nothing. */
 #define GW_UNSEEN_LOADS 0x1u      /* loads of modules and libraries by the driver */
 #define GW_UNSEEN_CPU_TIME 0x2u   /* whether a thread outside CUDA was on the CPU */
@@ -431,10 +438,11 @@ struct gw_model {
     enum gw_timing_backend timing;
     struct gw_perturbation perturbation;
     struct gw_causality causality;
-    const char *steps_method; /* "sequence", "nvtx", "regex"; NULL when no steps were found */
-    double steps_confidence;  /* 0…1 */
-    uint32_t micro_steps;     /* that a step accumulates gradients over; 0: none were told apart */
-    double link_gbps;         /* bus bandwidth its links should give, as told by the user; 0: not told */
+    const char *steps_method;          /* "sequence", "nvtx", "regex"; NULL when no steps were found */
+    double steps_confidence;           /* 0…1 */
+    struct gw_other_steps steps_other; /* about as likely */
+    uint32_t micro_steps;              /* that a step accumulates gradients over; 0: none were told apart */
+    double link_gbps;                  /* bus bandwidth its links should give, as told by the user; 0: not told */
 };
 
 /* Frees everything the model owns and the model itself; NULL is allowed. */

@@ -21,10 +21,12 @@
 #define UPDATED 0.55         /* of the units: so many must update parameters for each of them to be a step */
 #define BESIDE_SHARE 0.7     /* of a step: kernels that only one of several has, and it is still one of them */
 #define OWNERS_MOST                                                                                                    \
-    1.25                /* of the steps: if more have kernels of their own, they are halves of a step of two models    \
-                         */
-#define FIRST_UNITS 2.0 /* of a run, may lack what a mark needs: an optimizer sets itself up after its first step */
-#define FIRST_SHARE 0.1 /* of the score, at most, that a mark may lose by them */
+    1.25 /* of the steps: if more have kernels of their own, they are halves of a step of two models                   \
+          */
+#define LAYERS_MIN 3u
+#define LAYER_KERNELS 2.5 /* of a unit, at most */
+#define FIRST_UNITS 2.0   /* of a run, may lack what a mark needs: an optimizer sets itself up after its first step */
+#define FIRST_SHARE 0.1   /* of the score, at most, that a mark may lose by them */
 
 static int compare_sizes(const void *left, const void *right)
 {
@@ -55,7 +57,7 @@ static void judge(const struct gw_sequence *sequence, size_t first, size_t last,
                   struct gw_judged *judged)
 {
     size_t units = judged->count ? judged->count - 1 : 0, alike = 0, usual = 0, with_host = 0, with_replays = 0;
-    size_t with_update = 0, with_uploads = 0;
+    size_t with_update = 0, with_uploads = 0, kernels = 0;
     double covered = 0, quality = 0, before = 0;
     for (size_t i = 0; i < units; i++) {
         const size_t *at = judged->positions + i;
@@ -85,6 +87,7 @@ static void judge(const struct gw_sequence *sequence, size_t first, size_t last,
                 judged->late += (double)(e - at[0]) / length;
             }
             traits |= sequence->events[e].traits;
+            kernels += (sequence->events[e].traits & GW_TRAIT_KERNEL) != 0;
         }
         with_uploads += (traits & GW_TRAIT_UPLOAD) != 0;
         with_host += (traits & GW_TRAITS_HOST) != 0;
@@ -98,10 +101,30 @@ static void judge(const struct gw_sequence *sequence, size_t first, size_t last,
     judged->replays = with_replays * 5 >= usual * 4;
     judged->uploads = with_uploads * 5 >= usual * 4;
     judged->updated = usual ? (double)with_update / (double)usual : 0;
+    judged->kernels = usual ? (double)kernels / (double)usual : 0;
     judged->late /= with_update ? (double)with_update : 1.0;
     /* The unit after the last mark has no end in the window, so it does not count against the mark. */
     double tail = fmin((double)(last - judged->positions[units]), judged->period);
     judged->score = quality / ((double)(last - first) - tail);
+}
+
+/* Whether inner units are so small, and something comes once for a number of them, that they may be a model's layers
+ * whose weights are uploaded one by one, as well as steps of which some are followed by a log line. */
+static int may_be_layers(const struct gw_sequence *sequence, const struct gw_judged *outer,
+                         const struct gw_judged *inner, bool *ret_layers)
+{
+    struct gw_remainder rest;
+    bool agreeing = false;
+    const size_t parts = gw_typical_parts(outer, inner, &agreeing);
+    *ret_layers = false;
+    if (!agreeing || parts < LAYERS_MIN || parts > GW_PARTS_MAX || inner->kernels > LAYER_KERNELS || !inner->uploads ||
+        inner->replays) {
+        return 0;
+    }
+    int status = gw_find_remainder(sequence, outer, inner, parts, GW_TRAIT_KERNEL | GW_TRAIT_UPLOAD | GW_TRAIT_READ,
+                                   false, &rest);
+    *ret_layers = !status && rest.extra > 0;
+    return status;
 }
 
 /* Whether the outer unit is nothing but several inner ones: then the inner one is the step. Operations that come once
@@ -114,7 +137,7 @@ static void judge(const struct gw_sequence *sequence, size_t first, size_t last,
 static int is_repetition(const struct gw_sequence *sequence, const struct gw_judged *outer,
                          const struct gw_judged *inner, bool scores_low, bool *ret_repetition)
 {
-    bool agreeing = false, by_silence = outer->mark.kind == GW_MARK_AFTER_GAP, piece = false;
+    bool agreeing = false, by_silence = outer->mark.kind == GW_MARK_AFTER_GAP, piece = false, layers = false;
     size_t parts = gw_typical_parts(outer, inner, &agreeing);
     *ret_repetition = false;
     bool updated = inner->updated >= UPDATED && (inner->host || !outer->uploads) &&
@@ -124,7 +147,12 @@ static int is_repetition(const struct gw_sequence *sequence, const struct gw_jud
         (!updated && scores_low && (!agreeing || !inner->host || parts < 3))) {
         return 0;
     }
-    int status = gw_is_piece(sequence, outer, inner, &piece);
+    int status = may_be_layers(sequence, outer, inner, &layers);
+    /* A log line or a checkpoint comes every fifth or tenth step. */
+    if (status || (layers && parts % 5 != 0)) {
+        return status;
+    }
+    status = gw_is_piece(sequence, outer, inner, &piece);
     /* How many kernels a graph runs is not seen: a whole step of an epoch may look like few. */
     if (status || (piece && !(inner->replays && parts > GW_PARTS_MAX))) {
         return status;
@@ -323,6 +351,37 @@ static int choose(const struct gw_sequence *sequence, struct gw_judged *judged, 
     return 0;
 }
 
+/* Another reading of what was found that nothing but a guess speaks against: micro-steps without an update that its
+ * name would tell may be steps, and layers. */
+static int find_other(const struct gw_sequence *sequence, const struct gw_judged *judged, size_t count, size_t chosen,
+                      struct gw_period *period)
+{
+    const struct gw_judged *found = &judged[chosen];
+    double nearest = 0;
+    for (size_t i = 0; i < count && !period->mark.updates; i++) {
+        const struct gw_judged *other = &judged[i];
+        const bool is_inner = other->period < (1 - SAME_PERIOD) * found->period;
+        const bool is_outer = other->period > (1 + SAME_PERIOD) * found->period;
+        bool agreeing = false, doubtful = false;
+        if (other->score < GOOD_SHARE * found->score || !(is_inner || is_outer)) {
+            continue;
+        }
+        int status = may_be_layers(sequence, is_inner ? found : other, is_inner ? other : found, &doubtful);
+        if (status) {
+            return status;
+        }
+        doubtful |= is_inner && other->host && period->mark.parts > 1 &&
+                    gw_typical_parts(found, other, &agreeing) == period->mark.parts && agreeing;
+        const double distance = is_inner ? found->period / other->period : other->period / found->period;
+        if (doubtful && (!period->doubtful || distance < nearest)) {
+            period->other = other->mark;
+            period->doubtful = true;
+            nearest = distance;
+        }
+    }
+    return 0;
+}
+
 int gw_period_find_within(const struct gw_sequence *sequence, size_t first, size_t last, struct gw_period *ret_period)
 {
     struct gw_mark marks[MARKS_MAX];
@@ -372,6 +431,7 @@ int gw_period_find_within(const struct gw_sequence *sequence, size_t first, size
         };
         ret_period->mark.updates = judged[chosen].updated >= UPDATED;
         status = find_micro_steps(sequence, judged, count, &judged[chosen], &ret_period->mark);
+        status = status ? status : find_other(sequence, judged, count, chosen, ret_period);
     }
 end:
     for (size_t i = 0; i < count; i++) {

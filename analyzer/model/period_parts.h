@@ -16,6 +16,7 @@ struct gw_judged {
     double score;   /* share of the window in units like their neighbours, times how alike they are */
     double period;  /* events of such a unit: the median, weighted by events */
     double late;    /* how far within a unit its first update comes: the mean of those that have one, 1 at the end */
+    double kernels; /* in a unit: the mean */
     double updated; /* share of the units that contain an update of parameters */
     bool host;      /* most units contain an upload, a read or a wait */
     bool uploads;   /* most units contain an upload */

@@ -93,8 +93,7 @@ static bool is_loop_after(const struct holding *loop, const struct holding *phas
                           (phase->all >= CHANGING * phase->kernels || (loop->copies && !phase->copies)));
 }
 
-int gw_period_find(const struct gw_sequence *sequence, struct gw_mark *ret_mark, double *ret_confidence,
-                   bool *ret_found)
+int gw_period_find(const struct gw_sequence *sequence, struct gw_period *ret_period)
 {
     size_t first = sequence->count > WINDOW_EVENTS ? (sequence->count - WINDOW_EVENTS) / 2 : 0;
     size_t last = sequence->count > WINDOW_EVENTS ? first + WINDOW_EVENTS : sequence->count, end = sequence->count;
@@ -124,9 +123,7 @@ int gw_period_find(const struct gw_sequence *sequence, struct gw_mark *ret_mark,
         }
     }
     if (!status) {
-        *ret_mark = period.mark;
-        *ret_confidence = period.confidence;
-        *ret_found = period.found;
+        *ret_period = period;
     }
     return status;
 }

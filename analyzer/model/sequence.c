@@ -287,6 +287,7 @@ int gw_sequence_create(const struct gw_model *model, uint32_t process, bool with
         free(calls);
         return -ENOMEM;
     }
+    uint32_t uploader = GW_NONE;
     uint64_t left_ns = UINT64_MAX; /* when the host last left CUDA */
     for (uint32_t i = 0; i <= op_count && !status; i++) {
         struct gw_sequence_event next = {.begin_ns = UINT64_MAX, .op = i, .last_op = i};
@@ -327,6 +328,11 @@ int gw_sequence_create(const struct gw_model *model, uint32_t process, bool with
             }
             next.device = op->stream == GW_NONE ? UINT16_MAX : (uint16_t)model->streams[op->stream].device;
             next.traits = op_traits(op, updates) & 0x3fu;
+            if (op->kind == GW_OP_H2D && !loaded && gw_host_call(op) != GW_NONE) {
+                const uint32_t thread = model->calls[gw_host_call(op)].thread;
+                sequence.has_uploaders |= uploader != GW_NONE && uploader != thread;
+                uploader = thread;
+            }
             status = number_of(&tokens, op_identity(op), 0, &next.token);
             status = status ? status : number_of(&lanes, op_identity(op), op->stream + 1u, &next.lane);
             sequence.events[sequence.count++] = next;

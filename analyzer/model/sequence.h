@@ -46,6 +46,7 @@ struct gw_sequence {
     size_t count;
     uint32_t token_count, lane_count, stream_count;
     bool has_loaders;       /* threads that launch nothing upload */
+    bool has_uploaders;     /* several threads that launch upload */
     uint32_t *lane_streams; /* by lane: below stream_count; waits have one of their own */
 };
 
@@ -93,6 +94,8 @@ int gw_marks_collect(const struct gw_sequence *sequence, size_t first, size_t la
 /* What repeats in a part of a sequence. */
 struct gw_period {
     struct gw_mark mark;
+    struct gw_mark other; /* of another reading that is about as likely, if doubtful */
+    bool doubtful;
     double events; /* of a typical unit */
     double confidence;
     bool found; /* else nothing repeats, and the rest is zero */
@@ -102,14 +105,30 @@ struct gw_period {
 int gw_period_find_within(const struct gw_sequence *sequence, size_t first, size_t last, struct gw_period *ret_period);
 
 /* Searches the mark whose units are the program's steps: of several phases that repeat (a compiler's trials of its
- * kernels, then the loop) the loop's. Stores *ret_found = false when nothing repeats. Returns 0 or -ENOMEM. */
-int gw_period_find(const struct gw_sequence *sequence, struct gw_mark *ret_mark, double *ret_confidence,
-                   bool *ret_found);
+ * kernels, then the loop) the loop's. ret_period->found is false when nothing repeats. Returns 0 or -ENOMEM. */
+int gw_period_find(const struct gw_sequence *sequence, struct gw_period *ret_period);
 
 /* Ranges of the sequence that are steps by the mark: units like the typical one; what lies between (evaluation,
  * checkpoints) is left out. The caller frees *ret_ranges. Returns 0 or -ENOMEM. */
 int gw_period_apply(const struct gw_sequence *sequence, const struct gw_mark *mark, struct gw_step_range **ret_ranges,
                     size_t *ret_count);
+
+/* Steps that were found in a sequence. */
+struct gw_found_steps {
+    struct gw_step_range *ranges;
+    size_t count;
+    uint32_t micro_steps; /* of a typical step; 0: none can be told apart */
+    double confidence;
+    double regularity; /* similarity of steps to the next, times the share of the run that they are */
+    size_t *others;    /* begins of steps by another reading that is about as likely, as events; NULL: there is none */
+    size_t other_count;
+    bool found;
+};
+
+/* Finds the steps of a sequence: by the batches that it uploads, else by whatever repeats. Release with
+ * gw_found_steps_clear. Returns 0, also when there are none, or -ENOMEM. */
+int gw_found_steps_find(const struct gw_sequence *sequence, struct gw_found_steps *ret_found);
+void gw_found_steps_clear(struct gw_found_steps *found);
 
 /* Bags of tokens, compared: 2 |A ∩ B| / (|A| + |B|) with multiplicity. counts has token_count zeroes and is left so. */
 double gw_similarity(const struct gw_sequence *sequence, uint32_t *counts, size_t first, size_t first_end,

@@ -1,6 +1,7 @@
 #include "analyzer/model/steps.h"
 
 #include <errno.h>
+#include <math.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,10 +179,7 @@ static int store_steps(struct gw_model *model, const struct gw_sequence *sequenc
 /* What was found in one process. */
 struct search {
     struct gw_sequence sequence;
-    struct gw_step_range *ranges;
-    size_t count;
-    double confidence, regularity;
-    uint32_t micro_steps;
+    struct gw_found_steps found;
 };
 
 struct searches {
@@ -192,48 +190,14 @@ struct searches {
 
 static void clear_search(struct search *search)
 {
-    free(search->ranges);
+    gw_found_steps_clear(&search->found);
     gw_sequence_clear(&search->sequence);
-    *search = (struct search){0};
-}
-
-/* How alike the steps are that follow each other, and how much of the time from the first to the last they are. */
-static int measure_regularity(struct search *search)
-{
-    const struct gw_step_range *ranges = search->ranges;
-    uint32_t *counts = calloc(search->sequence.token_count + 1u, sizeof(*counts));
-    double alike = 0;
-    size_t covered = 0;
-    if (!counts) {
-        return -ENOMEM;
-    }
-    for (size_t i = 0; i + 1 < search->count; i++) {
-        size_t end = ranges[i].first + ranges[i].count, next = ranges[i + 1].first;
-        alike += gw_similarity(&search->sequence, counts, ranges[i].first, end, next, next + ranges[i + 1].count);
-        covered += ranges[i].count;
-    }
-    free(counts);
-    if (search->count > STEPS_MIN) {
-        size_t span = ranges[search->count - 1].first - ranges[0].first;
-        search->regularity = alike / (double)(search->count - 1) * (double)covered / (double)span;
-        search->confidence *= search->regularity; /* requests of a server are no steps */
-    }
-    return 0;
 }
 
 static int search_sequence(const struct gw_model *model, uint32_t process, bool without_loaders, struct search *search)
 {
-    struct gw_mark mark;
-    bool found = false;
     int status = gw_sequence_create(model, process, without_loaders, &search->sequence);
-    if (!status && search->sequence.count) {
-        status = gw_period_find(&search->sequence, &mark, &search->confidence, &found);
-    }
-    if (!status && found) {
-        search->micro_steps = mark.parts;
-        status = gw_period_apply(&search->sequence, &mark, &search->ranges, &search->count);
-    }
-    return status ? status : measure_regularity(search);
+    return status ? status : gw_found_steps_find(&search->sequence, &search->found);
 }
 
 /* Uploads of threads of their own come between the operations of a step wherever it happens; where they disturb the
@@ -247,13 +211,13 @@ static int search_process(void *user, size_t index)
         return 0;
     }
     int status = search_sequence(searches->model, process, false, search);
-    if (!status && search->sequence.has_loaders && search->regularity < UNDISTURBED) {
+    if (!status && search->sequence.has_loaders && search->found.regularity < UNDISTURBED) {
         status = search_sequence(searches->model, process, true, &other);
-        if (!status && other.regularity > search->regularity + MORE_REGULAR) {
+        if (!status && other.found.regularity > search->found.regularity + MORE_REGULAR) {
             const struct search disturbed = *search;
             *search = other;
             other = disturbed;
-            search->confidence = search->confidence > other.confidence ? search->confidence : other.confidence;
+            search->found.confidence = fmax(search->found.confidence, other.found.confidence);
         }
         clear_search(&other);
     }
@@ -274,11 +238,14 @@ int gw_steps_by_sequence(struct gw_model *model)
         status = gw_parallel_for(count, search_process, &searches);
         for (size_t i = 0; i < count; i++) {
             struct search *search = &searches.list[i];
-            if (!status && search->count >= STEPS_MIN) {
-                status = store_steps(model, &search->sequence, search->ranges, search->count);
-                confidence = search->confidence < confidence ? search->confidence : confidence;
-                model->micro_steps =
-                    search->micro_steps > model->micro_steps ? search->micro_steps : model->micro_steps;
+            const struct gw_found_steps *found = &search->found;
+            if (!status && found->count >= STEPS_MIN) {
+                status = store_steps(model, &search->sequence, found->ranges, found->count);
+                confidence = fmin(confidence, found->confidence);
+                model->micro_steps = found->micro_steps > model->micro_steps ? found->micro_steps : model->micro_steps;
+                if (!status && found->others && !model->steps_other.count) {
+                    status = gw_steps_name_other(model, &search->sequence, found);
+                }
             }
             clear_search(search);
         }

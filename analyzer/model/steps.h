@@ -21,4 +21,11 @@ struct gw_step_range {
     bool open;           /* ends with its own last event, not with the begin of the next range */
 };
 
+struct gw_sequence;
+struct gw_found_steps;
+
+/* Says in model->steps_other what the other reading of a process's steps is, and which kernel cuts the run so. Returns
+ * 0 or -ENOMEM. */
+int gw_steps_name_other(struct gw_model *model, const struct gw_sequence *sequence, const struct gw_found_steps *found);
+
 #endif

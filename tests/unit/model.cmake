@@ -1,10 +1,10 @@
 # Tests of analyzer/model, analyzer/read and the CSV export.
-foreach(name causality clocks collectives model perturbation recordings records scratch unrecorded steps steps_cadence steps_mixed steps_model steps_phases steps_random kernel_name csv)
+foreach(name causality clocks collectives model perturbation recordings records scratch unrecorded steps steps_batches steps_cadence steps_mixed steps_model steps_phases steps_random kernel_name csv)
   add_executable(test_${name} test_${name}.c)
   target_link_libraries(test_${name} PRIVATE gw_model PkgConfig::CMOCKA)
   add_test(NAME unit.${name} COMMAND test_${name})
 endforeach()
-foreach(name steps steps_cadence steps_mixed steps_phases steps_random)
+foreach(name steps steps_batches steps_cadence steps_mixed steps_phases steps_random)
   target_sources(test_${name} PRIVATE play_fixture.c)
 endforeach()
 target_link_libraries(test_csv PRIVATE gw_export gw_model_fixture)

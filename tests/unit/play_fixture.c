@@ -107,16 +107,12 @@ void repeat_text(struct play *play, const char *text, size_t times)
     }
 }
 
-void find(struct play *play, struct found *ret_found)
+void find(struct play *play, struct gw_found_steps *ret_found)
 {
-    *ret_found = (struct found){0};
-    assert_int_equal(gw_period_find(&play->sequence, &ret_found->mark, &ret_found->confidence, &ret_found->found), 0);
-    if (ret_found->found) {
-        assert_int_equal(gw_period_apply(&play->sequence, &ret_found->mark, &ret_found->ranges, &ret_found->count), 0);
-    }
+    assert_int_equal(gw_found_steps_find(&play->sequence, ret_found), 0);
 }
 
-bool tally_add(struct tally *tally, const struct play *play, const struct found *found)
+bool tally_add(struct tally *tally, const struct play *play, const struct gw_found_steps *found)
 {
     size_t right = 0, t = 0;
     for (size_t i = 0; i < found->count; i++) {
@@ -148,25 +144,23 @@ void tally_expect(const struct tally *tally, const char *what)
 /* All steps found, each where it begins, and none besides. */
 void expect_truth(struct play *play, double confidence_min)
 {
-    struct found found;
+    struct gw_found_steps found;
     find(play, &found);
     assert_true(found.found);
-    if (found.count != play->truth_count) {
-        print_message("mark kind %d, a %u, b %u\n", (int)found.mark.kind, found.mark.a, found.mark.b);
-    }
     assert_int_equal(found.count, play->truth_count);
     for (size_t i = 0; i < found.count; i++) {
         assert_int_equal(found.ranges[i].first, play->truth[i]);
     }
     assert_true(found.confidence >= confidence_min);
-    free(found.ranges);
+    gw_found_steps_clear(&found);
     end_play(play);
 }
 
 void expect_none(struct play *play)
 {
-    struct found found;
+    struct gw_found_steps found;
     find(play, &found);
     assert_false(found.found);
+    gw_found_steps_clear(&found);
     end_play(play);
 }

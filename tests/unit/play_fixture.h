@@ -32,14 +32,6 @@ struct play {
     uint32_t random;
 };
 
-struct found {
-    bool found;
-    struct gw_mark mark;
-    double confidence;
-    struct gw_step_range *ranges;
-    size_t count;
-};
-
 struct play *begin_play(void);
 void end_play(struct play *play);
 
@@ -51,8 +43,8 @@ void add_event(struct play *play, char letter, uint32_t variant);
 void play_text(struct play *play, const char *text);
 void repeat_text(struct play *play, const char *text, size_t times);
 
-/* Runs the finder; the caller frees found->ranges. */
-void find(struct play *play, struct found *ret_found);
+/* Runs the finder; release with gw_found_steps_clear. */
+void find(struct play *play, struct gw_found_steps *ret_found);
 
 /* What is found of many loops: begins of true steps, and others. */
 struct tally {
@@ -63,7 +55,7 @@ struct tally {
 };
 
 /* Returns whether enough begins of this loop were found; one may always be missing. */
-bool tally_add(struct tally *tally, const struct play *play, const struct found *found);
+bool tally_add(struct tally *tally, const struct play *play, const struct gw_found_steps *found);
 
 /* The test fails when too few of all were found, or too many others. */
 void tally_expect(const struct tally *tally, const char *what);

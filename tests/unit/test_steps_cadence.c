@@ -176,20 +176,19 @@ static void expect_most_of_all(const char *what, bool named, void (*play_loop)(s
     struct tally tally = {.share = FOUND_SHARE, .near = NEAR};
     for (uint32_t seed = 0; seed < LOOPS; seed++) {
         struct play *play = begin_play();
-        struct found found;
+        struct gw_found_steps found;
         play->random += seed * 2654435761u;
         struct loop loop = random_loop(play, named);
         play_loop(play, &loop);
         find(play, &found);
         if (!tally_add(&tally, play, &found)) {
-            print_message("%s, seed %u: %zu of %zu begins found, %zu steps; mark kind %d, a %u, b %u; %u uploads, "
+            print_message("%s, seed %u: %zu of %zu begins found, %zu steps; %u uploads, "
                           "%u x %s, %u x %s, %u x %s%s%s%s\n",
-                          what, seed, tally.last_right, play->truth_count, found.count, (int)found.mark.kind,
-                          found.mark.a, found.mark.b, loop.uploads, loop.layers, loop.forward, loop.layers,
-                          loop.backward, loop.layers_update, loop.update, loop.reads ? " reads" : "",
-                          loop.waits ? " waits" : "", loop.pauses ? " pauses" : "");
+                          what, seed, tally.last_right, play->truth_count, found.count, loop.uploads, loop.layers,
+                          loop.forward, loop.layers, loop.backward, loop.layers_update, loop.update,
+                          loop.reads ? " reads" : "", loop.waits ? " waits" : "", loop.pauses ? " pauses" : "");
         }
-        free(found.ranges);
+        gw_found_steps_clear(&found);
         end_play(play);
     }
     tally_expect(&tally, what);

@@ -4,7 +4,7 @@
 /* At least 95 % of the begins that were marked are found, and no more than 5 % others. */
 static void expect_most(struct play *play, const char *what)
 {
-    struct found found;
+    struct gw_found_steps found;
     size_t right = 0, t = 0;
     find(play, &found);
     for (size_t i = 0; i < found.count; i++) {
@@ -14,10 +14,9 @@ static void expect_most(struct play *play, const char *what)
         right += t < play->truth_count && play->truth[t] == found.ranges[i].first;
     }
     if (20 * right < 19 * play->truth_count || 20 * (found.count - right) > play->truth_count) {
-        fail_msg("%s: %zu of %zu begins found, %zu steps; mark kind %d, a %u, b %u", what, right, play->truth_count,
-                 found.count, (int)found.mark.kind, found.mark.a, found.mark.b);
+        fail_msg("%s: %zu of %zu begins found, %zu steps", what, right, play->truth_count, found.count);
     }
-    free(found.ranges);
+    gw_found_steps_clear(&found);
     end_play(play);
 }
 

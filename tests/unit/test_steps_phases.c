@@ -53,12 +53,12 @@ static void test_trials_within_the_loop(void **state)
     repeat_text(play, "|HsHsabcdefqhabcdijklijklmnopijklmnopOPOQ", 30);
     repeat_text(play, "HsabcdefqhRs", 6);
     /* The first step after the trials follows none. */
-    struct found found;
+    struct gw_found_steps found;
     find(play, &found);
     assert_true(found.found);
     assert_in_range(found.count, play->truth_count - 1, play->truth_count);
     assert_int_equal(found.ranges[found.count - 1].first, play->truth[play->truth_count - 1]);
-    free(found.ranges);
+    gw_found_steps_clear(&found);
     end_play(play);
 }
 
@@ -88,11 +88,11 @@ static void test_epochs_of_replays(void **state)
         repeat_text(play, "|HHg", 100);
         play_text(play, "HHabcdefhijkRsHHlmnopqrtuvwRs");
     }
-    struct found found;
+    struct gw_found_steps found;
     find(play, &found);
     assert_true(found.found);
     assert_in_range(found.count, 590, 612);
-    free(found.ranges);
+    gw_found_steps_clear(&found);
     end_play(play);
 }
 
@@ -104,12 +104,12 @@ static void test_evaluation_after_graph_replays(void **state)
     play_text(play, "HHabcdefghij");
     repeat_text(play, "|g", 400);
     repeat_text(play, "Habcdefghij", 12);
-    struct found found;
+    struct gw_found_steps found;
     find(play, &found);
     assert_true(found.found);
     assert_in_range(found.count, 399, 400);
     assert_int_equal(found.ranges[1].count, 1);
-    free(found.ranges);
+    gw_found_steps_clear(&found);
     end_play(play);
 }
 
@@ -130,11 +130,11 @@ static void test_interrupted(void **state)
             }
         }
         /* Nothing but its kernels tells where this loop begins: one step may be cut in two, at both ends of the run. */
-        struct found found;
+        struct gw_found_steps found;
         find(play, &found);
         assert_true(found.found);
         assert_in_range(found.count, play->truth_count - 1, play->truth_count);
-        free(found.ranges);
+        gw_found_steps_clear(&found);
         end_play(play);
     }
 }
@@ -208,14 +208,14 @@ static void test_last_step_is_cut_from_what_follows(void **state)
     struct play *play = begin_play();
     repeat_text(play, "|HffbbooR", 10);
     repeat_text(play, "R", 40);
-    struct found found;
+    struct gw_found_steps found;
     find(play, &found);
     assert_true(found.found);
     assert_int_equal(found.count, 10);
     assert_int_equal(found.ranges[9].first, play->truth[9]);
     assert_int_equal(found.ranges[9].count, 8);
     assert_true(found.ranges[9].open);
-    free(found.ranges);
+    gw_found_steps_clear(&found);
     end_play(play);
 }
 

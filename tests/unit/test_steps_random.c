@@ -111,17 +111,17 @@ static void play_loop(struct play *play, const struct loop *loop)
     }
 }
 
-static void describe(uint32_t seed, const struct loop *loop, const struct play *play, const struct found *found,
-                     size_t right)
+static void describe(uint32_t seed, const struct loop *loop, const struct play *play,
+                     const struct gw_found_steps *found, size_t right)
 {
-    print_message("seed %u: %zu of %zu begins found, %zu steps; mark kind %d, a %u, b %u; %u x (%u uploads, %u x %s, "
+    print_message("seed %u: %zu of %zu begins found, %zu steps; %u x (%u uploads, %u x %s, "
                   "%u x %s), %s; "
                   "log %u evaluate %u save %u warmup %u trials %u%s%s%s%s%s\n",
-                  seed, right, play->truth_count, found->count, (int)found->mark.kind, found->mark.a, found->mark.b,
-                  loop->micro_steps, loop->uploads, loop->layers, loop->forward, loop->layers, loop->backward,
-                  loop->update, loop->log_every, loop->evaluate_every, loop->save_every, loop->warmup, loop->trials,
-                  loop->reads ? " reads" : "", loop->waits ? " waits" : "", loop->drifts ? " drifts" : "",
-                  loop->pauses ? " pauses" : "", loop->streams ? " streams" : "");
+                  seed, right, play->truth_count, found->count, loop->micro_steps, loop->uploads, loop->layers,
+                  loop->forward, loop->layers, loop->backward, loop->update, loop->log_every, loop->evaluate_every,
+                  loop->save_every, loop->warmup, loop->trials, loop->reads ? " reads" : "",
+                  loop->waits ? " waits" : "", loop->drifts ? " drifts" : "", loop->pauses ? " pauses" : "",
+                  loop->streams ? " streams" : "");
 }
 
 static void test_random_loops(void **state)
@@ -130,7 +130,7 @@ static void test_random_loops(void **state)
     struct tally tally = {.share = FOUND_SHARE};
     for (uint32_t seed = 0; seed < LOOPS; seed++) {
         struct play *play = begin_play();
-        struct found found;
+        struct gw_found_steps found;
         play->random += seed * 2654435761u;
         struct loop loop = random_loop(play);
         play_loop(play, &loop);
@@ -138,7 +138,7 @@ static void test_random_loops(void **state)
         if (!tally_add(&tally, play, &found)) {
             describe(seed, &loop, play, &found, tally.last_right);
         }
-        free(found.ranges);
+        gw_found_steps_clear(&found);
         end_play(play);
     }
     tally_expect(&tally, "random loops");
