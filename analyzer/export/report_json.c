@@ -169,6 +169,15 @@ static json_t *coverage_json(struct json *json, const struct gw_model *model)
     return coverage;
 }
 
+static json_t *other_steps_json(struct json *json, const struct gw_other_steps *other)
+{
+    json_t *object = json_object();
+    put(json, object, "count", json_integer((json_int_t)other->count));
+    put(json, object, "step", string_or_null(other->step));
+    put(json, object, "every", other->step ? json_integer(other->every) : json_null());
+    return object;
+}
+
 static json_t *steps_json(struct json *json, const struct gw_model *model, const struct gw_step_facts *facts)
 {
     json_t *steps = json_object();
@@ -180,6 +189,7 @@ static json_t *steps_json(struct json *json, const struct gw_model *model, const
     put(json, steps, "method", facts->count ? string_or_null(model->steps_method) : json_null());
     put(json, steps, "confidence", json_real(facts->count ? model->steps_confidence : 0));
     put(json, steps, "micro_steps", model->micro_steps ? json_integer(model->micro_steps) : json_null());
+    put(json, steps, "other", model->steps_other.count ? other_steps_json(json, &model->steps_other) : json_null());
     return steps;
 }
 

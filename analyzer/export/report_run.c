@@ -26,6 +26,23 @@ static void print_devices(const struct gw_report_sheet *sheet)
 #define BETWEEN_TOLD_PERCENT 2
 #define OUTSIDE_TOLD_PERCENT 20
 
+/* The order of operations alone does not always tell a micro-step from a step. */
+static void print_other_steps(const struct gw_report_sheet *sheet)
+{
+    const struct gw_other_steps *other = &sheet->report->model->steps_other;
+    char every[32] = "";
+    if (!other->count)
+        return;
+    if (other->every > 1)
+        snprintf(every, sizeof every, " --step-every %u", other->every);
+    gw_page_item(&sheet->page, "", FACT, "it could as well be %zu, if these are %s; %s%s%s%s", other->count,
+                 other->count > sheet->steps.count
+                     ? "each several steps of which the last does something besides"
+                     : "micro-steps of an accumulation, layers, or parts of a longer round",
+                 other->step ? "this selects them: --step '" : "--step REGEX can tell", other->step ? other->step : "",
+                 other->step ? "'" : "", every);
+}
+
 static void print_steps(const struct gw_report_sheet *sheet)
 {
     const struct gw_model *model = sheet->report->model;
@@ -41,6 +58,7 @@ static void print_steps(const struct gw_report_sheet *sheet)
         sheet->steps.count, micro_steps, sheet->steps.warmup, model->steps_method ? model->steps_method : "unknown",
         100 * model->steps_confidence, gw_duration_words(sheet->steps.median_ms).text,
         gw_duration_words(sheet->steps.mean_ms).text, gw_duration_words(sheet->steps.p95_ms).text);
+    print_other_steps(sheet);
     double between = 100 * sheet->steps.between_ms / fmax(sheet->steps.span_ms, 1e-6);
     if (between >= BETWEEN_TOLD_PERCENT)
         gw_page_item(&sheet->page, "", FACT,
