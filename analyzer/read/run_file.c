@@ -1,11 +1,13 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "analyzer/read/clock_shift.h"
 #include "analyzer/read/summary.h"
@@ -262,14 +264,31 @@ static int fill(struct gw_run_file *run, const json_t *root)
     return status;
 }
 
+/* Opens a regular file for reading, NULL with errno set: opening a FIFO would wait for whoever writes into it. */
+static FILE *open_regular(const char *path)
+{
+    struct stat info;
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) {
+        return NULL;
+    }
+    const bool regular = fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+    FILE *file = regular ? fdopen(fd, "r") : NULL;
+    if (!file) {
+        const int reason = regular ? errno : S_ISDIR(info.st_mode) ? EISDIR : EINVAL;
+        close(fd);
+        errno = reason;
+    }
+    return file;
+}
+
 /* Lines "id name"; ids are rows of the table the shim was built from. */
 static int read_functions(struct gw_run_file *run, struct gw_error *error)
 {
     int status = 0;
-    char *line = NULL;
-    size_t line_capacity = 0;
+    char line[1024]; /* names are shorter */
     char *path = join(run->path, "functions.txt");
-    FILE *file = path ? fopen(path, "re") : NULL;
+    FILE *file = path ? open_regular(path) : NULL;
     if (!file) {
         status = path && errno == ENOENT
                      ? 0
@@ -282,7 +301,7 @@ static int read_functions(struct gw_run_file *run, struct gw_error *error)
         status = gw_error_set(error, -ENOMEM, "%s: no memory for the function names", path);
         goto end;
     }
-    for (unsigned at_line = 1; getline(&line, &line_capacity, file) > 0; at_line++) {
+    for (unsigned at_line = 1; fgets(line, sizeof(line), file); at_line++) {
         char *name = NULL;
         unsigned long id = strtoul(line, &name, 10);
         if (name == line || *name != ' ' || id > UINT16_MAX || run->functions[id]) {
@@ -306,7 +325,6 @@ end:
     if (file) {
         fclose(file);
     }
-    free(line);
     free(path);
     return status;
 }
@@ -370,7 +388,7 @@ static char *read_text(const char *path)
 {
     char *text = NULL;
     size_t capacity = 0;
-    FILE *file = fopen(path, "re");
+    FILE *file = open_regular(path);
     if (!file) {
         return NULL;
     }

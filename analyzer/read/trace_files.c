@@ -116,7 +116,7 @@ static int add_stream_file(struct gw_trace_directory *directory, const char *nam
         gw_error_set(error, status, "%s: no memory to read the trace", directory->path);
         goto end;
     }
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    fd = size_bytes ? open(path, O_RDONLY | O_CLOEXEC) : -1; /* else it is no file, if it is there */
     if (fd < 0 && size_bytes) {
         status = gw_error_set(error, -errno, "%s: the stream file cannot be read: %s", path, strerror(errno));
         goto end;
@@ -161,7 +161,11 @@ static int check_metadata(const char *directory, struct gw_error *error)
     struct stat info;
     uint64_t at = 0;
     char *path = join(directory, "metadata");
-    int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    int fd = path ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1; /* a FIFO has no writer */
+    if (fd >= 0 && fstat(fd, &info) == 0 && !S_ISREG(info.st_mode)) {
+        status = gw_error_set(error, -EINVAL, "%s/metadata is no regular file; copy the run again", directory);
+        goto end;
+    }
     if (fd < 0 || fstat(fd, &info) != 0) {
         status = path ? -errno : -ENOMEM;
         gw_error_set(error, status, "%s/metadata cannot be read: %s", directory, strerror(-status));

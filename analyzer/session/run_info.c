@@ -182,9 +182,14 @@ int gw_run_info_read(const char *dir, json_t **ret_info)
 {
     char path[PATH_MAX + 32];
     snprintf(path, sizeof(path), "%s/run.json", dir);
-    if (access(path, R_OK) != 0)
+    struct stat file;
+    /* A FIFO in its place would wait for whoever writes into it. */
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
         return -errno;
-    json_t *info = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+    json_t *info =
+        fstat(fd, &file) == 0 && S_ISREG(file.st_mode) ? json_loadfd(fd, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    close(fd);
     const char *schema = json_string_value(json_object_get(info, "schema"));
     if (schema == NULL || strcmp(schema, SCHEMA) != 0) {
         json_decref(info);

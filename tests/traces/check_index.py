@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """check_index.py GPUWITNESS RUN: an index that misleads changes nothing that is read; packets that only an index knows, of a
-stream file that was emptied, removed or cut between two packets, are a loss."""
+stream file that was emptied, removed or cut between two packets, are a loss. What is no file is not waited for."""
 import json
 import os
 import pathlib
@@ -50,6 +50,25 @@ class Index(unittest.TestCase):
     def test_file_removed(self):
         self.stream.unlink()
         self.assertEqual(len(self.lost()), 1)
+
+    def test_fifo_instead(self):
+        """Nobody writes into it: it must not be waited for."""
+        self.stream.unlink()
+        os.mkfifo(self.stream)
+        self.assertEqual(len(self.lost()), 1)
+        metadata = next(self.run_dir.rglob("metadata"))
+        for path in (metadata, self.run_dir / "functions.txt", self.run_dir / "run.json"):
+            path.unlink()
+            os.mkfifo(path)
+            done = subprocess.run([GPUWITNESS, "report", self.run_dir], capture_output=True, text=True, timeout=60)
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1), done)
+            self.assertIn(path.name, done.stderr)
+
+    def test_names_without_end(self):
+        with open(self.run_dir / "functions.txt", "w", encoding="utf-8") as functions:
+            functions.truncate(1 << 34)  # one line of NULs
+        done = subprocess.run([GPUWITNESS, "report", self.run_dir], capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done)
 
     def test_file_cut_between_packets(self):
         """As if its last packet had been lost: the index has one more than the file."""
