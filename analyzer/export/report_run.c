@@ -37,7 +37,7 @@ static void print_other_steps(const struct gw_report_sheet *sheet)
         snprintf(every, sizeof every, " --step-every %u", other->every);
     gw_page_item(&sheet->page, "", FACT, "it could as well be %zu, if these are %s; %s%s%s%s", other->count,
                  other->count > sheet->steps.count
-                     ? "each several steps of which the last does something besides"
+                     ? "several each, of which the last does something besides"
                      : "micro-steps of an accumulation, layers, or parts of a longer round",
                  other->step ? "this selects them: --step '" : "--step REGEX can tell", other->step ? other->step : "",
                  other->step ? "'" : "", every);

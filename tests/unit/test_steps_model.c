@@ -72,6 +72,41 @@ static void test_requests_of_a_server(void **state)
     gw_model_destroy(model);
 }
 
+/* Four micro-steps and a blend: whether this is their update or comes after every fourth step, nothing tells. The other
+ * reading is named, and selects itself. */
+static void test_other_reading(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"relu+add", "layer", "layer", "loss", "mix", "blend"};
+    struct gw_fixture *fixture = gw_fixture_create();
+    const uint32_t thread = gw_fixture_thread(fixture, 100);
+    const uint32_t stream = gw_fixture_stream(fixture, gw_fixture_device(fixture, 0), 1, GW_STREAM_NON_BLOCKING);
+    uint64_t now_ns = 1000;
+    for (size_t batch = 0; batch < 80; batch++, now_ns += 1000) {
+        uint32_t call = gw_fixture_call(fixture, thread, "cudaMemcpyAsync", now_ns, now_ns + 10, 1);
+        gw_fixture_op(fixture, call, stream, GW_OP_H2D, now_ns + 20, now_ns + 90);
+        for (size_t k = 0; k < (batch % 4 == 3 ? 6 : 5); k++) {
+            now_ns += 100;
+            call = gw_fixture_call(fixture, thread, "cudaLaunchKernel", now_ns, now_ns + 10, 1);
+            gw_fixture_op_name(fixture, gw_fixture_op(fixture, call, stream, GW_OP_KERNEL, now_ns + 20, now_ns + 90),
+                               names[k]);
+        }
+    }
+    struct gw_model *model = gw_fixture_finish(fixture);
+    model->processes[0].op_count = (uint32_t)model->ops_count;
+    assert_int_equal(gw_steps_by_sequence(model), 0);
+    assert_int_equal(model->steps_count, 20);
+    assert_int_equal(model->micro_steps, 4);
+    assert_true(model->steps_confidence < 0.8);
+    assert_int_equal(model->steps_other.count, 80);
+    assert_string_equal(model->steps_other.step, "^relu\\+add$");
+    assert_int_equal(model->steps_other.every, 1);
+    model->steps_count = 0;
+    assert_int_equal(gw_steps_by_name(model, model->steps_other.step, model->steps_other.every, NULL), 0);
+    assert_int_equal(model->steps_count, 80);
+    gw_model_destroy(model);
+}
+
 /* A step of an upload, a kernel and a wait; the first `compiled` of ten load code in between. */
 static size_t count_warmup(int compiled)
 {
@@ -164,11 +199,9 @@ static void test_kernels_that_update_parameters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_steps_beside_a_loader),
-        cmocka_unit_test(test_requests_of_a_server),
-        cmocka_unit_test(test_warmup_ends_when_compilation_does),
-        cmocka_unit_test(test_warmup_that_never_ends),
-        cmocka_unit_test(test_kernels_that_update_parameters),
+        cmocka_unit_test(test_steps_beside_a_loader),  cmocka_unit_test(test_requests_of_a_server),
+        cmocka_unit_test(test_other_reading),          cmocka_unit_test(test_warmup_ends_when_compilation_does),
+        cmocka_unit_test(test_warmup_that_never_ends), cmocka_unit_test(test_kernels_that_update_parameters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
