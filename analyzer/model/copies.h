@@ -63,7 +63,8 @@ int gw_copy_rates(const struct gw_model *model, struct gw_copy_rate ret_rates[GW
 enum gw_repeat_kind {
     GW_REPEAT_SAME, /* the same bytes the same way: an upload while that GPU still has them, or a download from it;
                        fewer than 4 KiB only from or to the same place */
-    GW_REPEAT_BACK  /* an upload brings back what a download had just taken away, 4 KiB or more */
+    GW_REPEAT_BACK  /* an upload brings back what a download had just taken away, 4 KiB or more; the download may have
+                       no hash where it went to where the same bytes had been uploaded before and come from again */
 };
 
 /* Two copies of a process that carry the same bytes, by their hash and size, with no other copy of these bytes between;
@@ -74,7 +75,8 @@ struct gw_repeat {
 };
 
 /* Lists them by process and content, then time. Bytes without a hash are never called the same. *ret_repeats: the
- * caller frees. Returns 0 or -ENOMEM. Takes 40 bytes a hashed copy while it runs. */
+ * caller frees. Returns 0 or -ENOMEM. Takes 56 bytes a hashed copy, and 32 a download
+ * without a hash, while it runs. */
 int gw_copy_repeats(const struct gw_model *model, struct gw_repeat **ret_repeats, size_t *ret_count);
 
 /* ---- sums ---- */

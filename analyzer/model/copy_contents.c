@@ -22,6 +22,12 @@ struct release {
     uint32_t process;
 };
 
+/* A download without a hash. */
+struct unseen {
+    uint64_t host_ptr, size_bytes, t_ns;
+    uint32_t process, op;
+};
+
 static int by_content(const void *left, const void *right)
 {
     const struct content *a = left, *b = right;
@@ -46,13 +52,29 @@ static int by_pointer(const void *left, const void *right)
     return a->t_ns < b->t_ns ? -1 : a->t_ns > b->t_ns;
 }
 
-static const struct gw_copy *hashed_copy(const struct gw_model *model, const struct gw_op *op)
+static int by_place(const void *left, const void *right)
+{
+    const struct unseen *a = left, *b = right;
+    if (a->process != b->process)
+        return a->process < b->process ? -1 : 1;
+    if (a->host_ptr != b->host_ptr)
+        return a->host_ptr < b->host_ptr ? -1 : 1;
+    if (a->size_bytes != b->size_bytes)
+        return a->size_bytes < b->size_bytes ? -1 : 1;
+    return a->t_ns < b->t_ns ? -1 : a->t_ns > b->t_ns;
+}
+
+static const struct gw_copy *host_copy(const struct gw_model *model, const struct gw_op *op)
 {
     if (op->call == GW_NONE || (op->kind != GW_OP_H2D && op->kind != GW_OP_D2H))
         return NULL;
     const struct gw_call *call = &model->calls[op->call];
-    const struct gw_copy *copy =
-        call->detail_kind == GW_DETAIL_COPY && call->detail != GW_NONE ? &model->copies[call->detail] : NULL;
+    return call->detail_kind == GW_DETAIL_COPY && call->detail != GW_NONE ? &model->copies[call->detail] : NULL;
+}
+
+static const struct gw_copy *hashed_copy(const struct gw_model *model, const struct gw_op *op)
+{
+    const struct gw_copy *copy = host_copy(model, op);
     return copy && copy->hash ? copy : NULL;
 }
 
@@ -125,6 +147,52 @@ static bool released_between(const struct release *list, size_t count, const str
     return low < count && list[low].process == key.process && list[low].ptr == key.ptr && list[low].t_ns < second->t_ns;
 }
 
+static const struct gw_copy *unseen_download(const struct gw_model *model, const struct gw_op *op)
+{
+    const struct gw_copy *copy = op->kind == GW_OP_D2H ? host_copy(model, op) : NULL;
+    return copy && !copy->hash && copy->size_bytes >= TELLING_BYTES ? copy : NULL;
+}
+
+/* Returns 0 or -ENOMEM; the caller frees. */
+static int list_unseen(const struct gw_model *model, struct unseen **ret_list, size_t *ret_count)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < model->ops_count; i++)
+        count += unseen_download(model, &model->ops[i]) != NULL;
+    struct unseen *list = malloc((count + 1) * sizeof *list);
+    if (!list)
+        return -ENOMEM;
+    count = 0;
+    for (size_t i = 0; i < model->ops_count; i++) {
+        const struct gw_op *op = &model->ops[i];
+        const struct gw_copy *copy = unseen_download(model, op);
+        if (copy)
+            list[count++] = (struct unseen){.host_ptr = copy->dst,
+                                            .size_bytes = copy->size_bytes,
+                                            .t_ns = model->calls[op->call].begin_ns,
+                                            .process = model->threads[model->calls[op->call].thread].process,
+                                            .op = (uint32_t)i};
+    }
+    qsort(list, count, sizeof *list, by_place);
+    *ret_list = list;
+    *ret_count = count;
+    return 0;
+}
+
+/* The last download to where the second upload comes from, after the first upload of the same bytes; NULL: none. It
+ * wrote these bytes again, or the second upload would bring others. */
+static const struct unseen *download_between(const struct unseen *list, size_t count, const struct content *first,
+                                             const struct content *second)
+{
+    const struct unseen key = {second->host_ptr, second->size_bytes, second->t_ns, second->process, 0};
+    const size_t low = GW_FIRST_NOT(0, count, middle, by_place(&list[middle], &key) < 0);
+    const struct unseen *last = low ? &list[low - 1] : NULL;
+    return last && last->process == key.process && last->host_ptr == key.host_ptr &&
+                   last->size_bytes == key.size_bytes && last->t_ns > first->t_ns
+               ? last
+               : NULL;
+}
+
 static bool same_bytes(const struct content *a, const struct content *b)
 {
     return a->process == b->process && a->hash == b->hash && a->size_bytes == b->size_bytes;
@@ -155,8 +223,9 @@ int gw_copy_repeats(const struct gw_model *model, struct gw_repeat **ret_repeats
 {
     struct content *contents = NULL;
     struct release *releases = NULL;
+    struct unseen *unseen = NULL;
     struct gw_repeat *repeats = NULL;
-    size_t count = 0, release_count = 0, found = 0;
+    size_t count = 0, release_count = 0, unseen_count = 0, found = 0;
     int ret = list_contents(model, &contents, &count);
     if (ret < 0)
         goto end;
@@ -164,7 +233,7 @@ int gw_copy_repeats(const struct gw_model *model, struct gw_repeat **ret_repeats
         found += same_bytes(&contents[i - 1], &contents[i]);
     repeats = malloc((found + 1) * sizeof *repeats);
     ret = !repeats ? -ENOMEM : found ? list_releases(model, &releases, &release_count) : 0;
-    if (ret < 0)
+    if (ret < 0 || (found && (ret = list_unseen(model, &unseen, &unseen_count)) < 0))
         goto end;
     found = 0;
     for (size_t i = 1; i < count; i++) {
@@ -172,8 +241,11 @@ int gw_copy_repeats(const struct gw_model *model, struct gw_repeat **ret_repeats
         const uint8_t now = model->ops[second->op].kind;
         if (!same_bytes(last, second))
             continue;
-        if (first && model->ops[first->op].kind == now &&
-            (now == GW_OP_D2H || !released_between(releases, release_count, first, second)))
+        const struct unseen *download = now == GW_OP_H2D ? download_between(unseen, unseen_count, last, second) : NULL;
+        if (download)
+            repeats[found++] = (struct gw_repeat){download->op, second->op, GW_REPEAT_BACK};
+        else if (first && model->ops[first->op].kind == now &&
+                 (now == GW_OP_D2H || !released_between(releases, release_count, first, second)))
             repeats[found++] = (struct gw_repeat){first->op, second->op, GW_REPEAT_SAME};
         else if (model->ops[last->op].kind == GW_OP_D2H && now == GW_OP_H2D && second->size_bytes >= TELLING_BYTES)
             repeats[found++] = (struct gw_repeat){last->op, second->op, GW_REPEAT_BACK};
@@ -184,6 +256,7 @@ int gw_copy_repeats(const struct gw_model *model, struct gw_repeat **ret_repeats
 end:
     free(contents);
     free(releases);
+    free(unseen);
     free(repeats);
     return ret;
 }

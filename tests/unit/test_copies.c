@@ -182,6 +182,25 @@ static void test_same_bytes(void **state)
     assert_int_equal(sums[GW_COPIES_D2H_PINNED].back, 0);
 }
 
+/* A download that does not block has no hash; what is uploaded again from where it went tells what it brought. */
+static void test_unhashed_round_trip(void **state)
+{
+    struct gw_copy_sum sums[GW_COPY_GROUP_COUNT];
+    struct play play = begin();
+    (void)state;
+    for (uint64_t i = 0; i < 4; i++) {
+        struct gw_copy down = host(GW_HOST_PINNED, 8192, 0), up = host(GW_HOST_PINNED, 8192, i < 3 ? 7 : 8);
+        down.dst = up.src = 0x1000;
+        copy(&play, GW_OP_D2H, down, 10000 + 200 * i, 10100 + 200 * i);
+        copy(&play, GW_OP_H2D, up, 10100 + 200 * i, 10200 + 200 * i); /* the last one brings other bytes */
+        down.dst = 0x9000;                                            /* nothing is uploaded from there */
+        copy(&play, GW_OP_D2H, down, 10200 + 200 * i, 10200 + 200 * i);
+    }
+    sum_up(&play, sums);
+    assert_int_equal(sums[GW_COPIES_H2D_PINNED].back, 2);
+    assert_int_equal(sums[GW_COPIES_H2D_PINNED].same, 0);
+}
+
 /* Each of two GPUs has to be given them. */
 static void test_other_device(void **state)
 {
@@ -239,6 +258,7 @@ int main(void)
         cmocka_unit_test(test_exposed),
         cmocka_unit_test(test_analysed_steps_only),
         cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_unhashed_round_trip),
         cmocka_unit_test(test_other_device),
         cmocka_unit_test(test_rates),
     };
