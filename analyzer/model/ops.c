@@ -294,6 +294,7 @@ int gw_build_op_lists(struct gw_builder *builder)
     struct gw_model *model = builder->model;
     uint32_t *first = NULL;
     int status = builder->timings_left ? add_callless(builder) : 0;
+    gw_map_clear(&builder->timings); /* all are taken: what follows needs room of its own */
     uint32_t *group_of = malloc((model->ops_count + 1) * sizeof(*group_of));
     if (!group_of || status) {
         status = -ENOMEM;

@@ -191,28 +191,24 @@ static int attribute_idle(struct work *work, struct gw_budget *budget)
     return ret ? ret : gw_parallel_for(devices, find_gaps, work);
 }
 
-/* Moves the gaps of all devices into one list. */
+/* Moves the gaps of all devices into the list of the first, so that no more than one of the others is there twice. */
 static int join_gaps(struct work *work, struct gw_budget *budget)
 {
     size_t count = 0, devices = work->model->devices_count;
     for (size_t d = 0; d < devices; d++)
         count += work->devices[d].gaps.list_count;
-    if (devices == 1) {
-        budget->gaps = work->devices[0].gaps.list;
-        budget->gaps_count = count;
-        work->devices[0].gaps.list = NULL;
-        return 0;
-    }
-    budget->gaps = malloc((count + 1) * sizeof *budget->gaps);
-    for (size_t d = 0; d < devices && budget->gaps; d++) {
+    budget->gaps = reallocarray(devices ? work->devices[0].gaps.list : NULL, count + 1, sizeof *budget->gaps);
+    if (!budget->gaps)
+        return -ENOMEM;
+    for (size_t d = 0; d < devices; d++) {
         struct gw_gaps *gaps = &work->devices[d].gaps;
-        if (gaps->list_count)
+        if (d && gaps->list_count)
             memcpy(budget->gaps + budget->gaps_count, gaps->list, gaps->list_count * sizeof *gaps->list);
         budget->gaps_count += gaps->list_count;
-        free(gaps->list);
+        free(d ? gaps->list : NULL);
         gaps->list = NULL;
     }
-    return budget->gaps ? 0 : -ENOMEM;
+    return 0;
 }
 
 static uint64_t overlap(uint64_t begin_a, uint64_t end_a, uint64_t begin_b, uint64_t end_b)

@@ -61,12 +61,6 @@ static enum lane op_lane(const struct gw_op *op)
     return LANE_COMPUTE;
 }
 
-bool gw_op_is_busy(const struct gw_op *op)
-{
-    return op->kind != GW_OP_HOST && !(op->flags & GW_OP_UNTIMED) && op->start_ns != GW_TIME_UNKNOWN &&
-           op->end_ns != GW_TIME_UNKNOWN && op->end_ns >= op->start_ns;
-}
-
 enum gw_class gw_op_class(const struct gw_op *op)
 {
     return (enum gw_class)lane_class[op_lane(op)];

@@ -20,7 +20,11 @@ struct gw_segments {
 };
 
 /* True when the operation has times and keeps a device busy (host functions never do). */
-bool gw_op_is_busy(const struct gw_op *op);
+static inline bool gw_op_is_busy(const struct gw_op *op)
+{
+    return op->kind != GW_OP_HOST && !(op->flags & GW_OP_UNTIMED) && op->start_ns != GW_TIME_UNKNOWN &&
+           op->end_ns != GW_TIME_UNKNOWN && op->end_ns >= op->start_ns;
+}
 
 /* Class of a busy operation when nothing of higher precedence runs beside it. */
 enum gw_class gw_op_class(const struct gw_op *op);

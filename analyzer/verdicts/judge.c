@@ -175,11 +175,16 @@ uint64_t gw_fact_compile_ns(const struct gw_judge *judge, const struct gw_fact *
     return fact->loads ? look_inside_fact(judge, fact).compile_ns : 0;
 }
 
-/* Its typed arguments' place in their array. */
+/* Its typed arguments' place in their array. Nested calls begin soon after it, so that few of other threads lie
+ * between.
+ */
 static uint32_t argument_of(const struct gw_judge *judge, const struct gw_fact *fact)
 {
-    const uint32_t call = fact->argument_inside ? look_inside_fact(judge, fact).argument : fact->call;
-    return judge->model->calls[call].detail;
+    const struct gw_call *outer = &judge->model->calls[fact->call], *call = outer;
+    while (fact->argument_inside && (call == outer || call->thread != outer->thread ||
+                                     call->detail_kind == GW_DETAIL_NONE || call->detail == GW_NONE))
+        call++;
+    return call->detail;
 }
 
 const struct gw_copy *gw_fact_copy(const struct gw_judge *judge, const struct gw_fact *fact)
@@ -195,19 +200,6 @@ const struct gw_memory *gw_fact_memory(const struct gw_judge *judge, const struc
 const struct gw_order *gw_fact_order(const struct gw_judge *judge, const struct gw_fact *fact)
 {
     return fact->detail_kind == GW_DETAIL_ORDER ? &judge->model->orders[argument_of(judge, fact)] : NULL;
-}
-
-const struct gw_fact *gw_fact_before(const struct gw_judge *judge, const struct gw_fact *fact)
-{
-    return fact != judge->facts && gw_fact_thread(judge, fact - 1) == gw_fact_thread(judge, fact) ? fact - 1 : NULL;
-}
-
-struct gw_fact *gw_fact_after(struct gw_judge *judge, const struct gw_fact *fact)
-{
-    size_t next = (size_t)(fact - judge->facts) + 1;
-    return next < judge->facts_count && gw_fact_thread(judge, fact + 1) == gw_fact_thread(judge, fact)
-               ? &judge->facts[next]
-               : NULL;
 }
 
 struct gw_op_range gw_fact_ops(const struct gw_judge *judge, const struct gw_fact *fact)

@@ -97,8 +97,18 @@ static inline uint32_t gw_fact_thread(const struct gw_judge *judge, const struct
 uint64_t gw_fact_compile_ns(const struct gw_judge *judge, const struct gw_fact *fact);
 
 /* The fact before or after on the same thread, or NULL. */
-const struct gw_fact *gw_fact_before(const struct gw_judge *judge, const struct gw_fact *fact);
-struct gw_fact *gw_fact_after(struct gw_judge *judge, const struct gw_fact *fact);
+static inline const struct gw_fact *gw_fact_before(const struct gw_judge *judge, const struct gw_fact *fact)
+{
+    return fact != judge->facts && gw_fact_thread(judge, fact - 1) == gw_fact_thread(judge, fact) ? fact - 1 : NULL;
+}
+
+static inline struct gw_fact *gw_fact_after(struct gw_judge *judge, const struct gw_fact *fact)
+{
+    const size_t next = (size_t)(fact - judge->facts) + 1;
+    return next < judge->facts_count && gw_fact_thread(judge, fact + 1) == gw_fact_thread(judge, fact)
+               ? &judge->facts[next]
+               : NULL;
+}
 
 /* What a fact enqueued, in judge->call_ops.list. */
 struct gw_op_range gw_fact_ops(const struct gw_judge *judge, const struct gw_fact *fact);
