@@ -279,8 +279,10 @@ bool gw_batches_are_comparable(const struct gw_batches *self, const struct gw_ba
     const struct gw_sequence_event *events = self->sequence->events;
     size_t rare = 0, same = 0, steps = 0;
     uint32_t head = GW_NONE;
+    uint16_t device = 0;
     for (size_t e = self->positions[full->sample]; e < self->positions[full->sample + 1] && head == GW_NONE; e++) {
         head = gw_is_kernel(&events[e]) ? events[e].token : head;
+        device = events[e].device;
     }
     for (size_t b = 0; b < self->count; b++) {
         rare += self->groups[self->of[b]].count < 3;
@@ -291,7 +293,7 @@ bool gw_batches_are_comparable(const struct gw_batches *self, const struct gw_ba
         while (e < self->positions[b + 1] && !gw_is_kernel(&events[e])) {
             e++;
         }
-        same += e < self->positions[b + 1] && events[e].token == head;
+        same += e < self->positions[b + 1] && events[e].token == head && events[e].device == device;
         steps++;
     }
     return (double)rare <= 2 + RARE * (double)self->count && (double)same >= SAME_HEAD * (double)steps;

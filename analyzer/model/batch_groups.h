@@ -82,7 +82,7 @@ int gw_batches_run_ahead(const struct gw_batches *self, bool *ret_ahead);
 bool gw_batches_are_phases(const struct gw_batches *self);
 
 /* Whether batches are alike enough to be compared by kinds of kernels: few are of a kind of their own, and steps begin
- * with the same kernel. */
+ * with the same kernel on the same device. */
 bool gw_batches_are_comparable(const struct gw_batches *self, const struct gw_batch_group *full);
 
 #endif

@@ -244,20 +244,35 @@ static int list_others(const struct gw_batches *self, const struct reading *read
     return 0;
 }
 
-/* Ends a step before what follows its last batch without a batch of its own, such as a long checkpoint, and the last
- * one before the waits that no other step ends with. */
-static void trim(const struct gw_batches *self, size_t typical_length, size_t typical_waits,
-                 struct gw_step_range *range)
+/* Where the operations of a range end. */
+static size_t end_of_operations(const struct gw_batches *self, const struct gw_step_range *range)
+{
+    size_t end = range->first + range->count;
+    while (end > range->first + 1 && self->sequence->events[end - 1].op == GW_NONE) {
+        end--;
+    }
+    return end;
+}
+
+/* Ends the run's last step with the waits that the one before ends with: the program waits in other ways when it is
+ * done. */
+static void end_last(const struct gw_batches *self, const struct gw_step_range *before, struct gw_step_range *last)
 {
     const struct gw_sequence_event *events = self->sequence->events;
-    size_t end = range->first + range->count, waits = 0, shorter;
-    if (range->open) {
-        while (waits < range->count && events[end - 1 - waits].op == GW_NONE) {
-            waits++;
-        }
-        range->count -= waits > typical_waits ? waits - typical_waits : 0;
+    size_t usual = end_of_operations(self, before), end = end_of_operations(self, last);
+    while (usual < before->first + before->count && end < last->first + last->count &&
+           events[usual].token == events[end].token) {
+        usual++;
+        end++;
     }
-    shorter = range->first + range->count;
+    last->count = end - last->first;
+}
+
+/* Ends a step before what follows its last batch without a batch of its own, such as a long checkpoint. */
+static void trim(const struct gw_batches *self, size_t typical_length, struct gw_step_range *range)
+{
+    const struct gw_sequence_event *events = self->sequence->events;
+    size_t shorter = range->first + range->count;
     while (shorter > range->first && !gw_is_kernel(&events[shorter - 1])) {
         shorter--;
     }
@@ -287,31 +302,27 @@ static void skip_set_up(const struct gw_batches *self, struct gw_step_range *fir
 
 static int finish(struct gw_batches *self, const struct reading *reading, struct gw_found_steps *found)
 {
-    uint64_t *lengths = malloc((2 * found->count + 1) * sizeof(*lengths)), *waits = lengths + found->count;
-    const struct gw_sequence_event *events = self->sequence->events;
+    uint64_t *lengths = malloc((found->count + 1) * sizeof(*lengths));
     size_t covered = 0;
     double alike = 0;
     if (!lengths) {
         return -ENOMEM;
     }
     for (size_t i = 0; i < found->count; i++) {
-        const struct gw_step_range *range = &found->ranges[i];
-        lengths[i] = range->count;
-        for (waits[i] = 0;
-             waits[i] < range->count && events[range->first + range->count - 1 - waits[i]].op == GW_NONE;) {
-            waits[i]++;
-        }
+        lengths[i] = found->ranges[i].count;
     }
     const size_t length = (size_t)gw_upper_median_u64(lengths, found->count);
-    const size_t wait = (size_t)gw_upper_median_u64(waits, found->count);
     free(lengths);
     /* What sets the loop up may run all that a step does, and more. */
     if ((double)found->ranges[0].count > GW_UNIT_UNUSUAL * (double)length) {
         memmove(found->ranges, found->ranges + 1, --found->count * sizeof(*found->ranges));
     }
     skip_set_up(self, &found->ranges[0], &found->ranges[1]);
+    if (found->ranges[found->count - 1].open) {
+        end_last(self, &found->ranges[found->count - 2], &found->ranges[found->count - 1]);
+    }
     for (size_t i = 0; i < found->count; i++) {
-        trim(self, length, wait, &found->ranges[i]);
+        trim(self, length, &found->ranges[i]);
         covered += found->ranges[i].count;
     }
     for (size_t i = 0; i + 1 < found->count; i++) {
