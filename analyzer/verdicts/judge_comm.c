@@ -403,7 +403,8 @@ int gw_judge_comm_tiny(struct gw_judge *judge, struct gw_verdict *verdict)
                         (uint64_t)(groups[g].latency_ns / groups[g].count + groups[g].bus_bytes / gbps);
                 else
                     gw_comm_plan_drop(&plan, judge, kernel->op);
-                if (i != groups[g].last)
+                /* The pause before the first is the merged one's. */
+                if (i != groups[g].first && i != groups[g].last)
                     drop_preparation(judge, kernel->op, plan.calls);
                 if ((ret = gw_comm_plan_mark(&plan, kernel->op)) < 0)
                     goto end;
