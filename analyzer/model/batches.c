@@ -268,18 +268,30 @@ static void end_last(const struct gw_batches *self, const struct gw_step_range *
     last->count = end - last->first;
 }
 
-/* Ends a step before what follows its last batch without a batch of its own, such as a long checkpoint. */
-static void trim(const struct gw_batches *self, size_t typical_length, struct gw_step_range *range)
+/* Ends steps that are longer than usual before what follows their last batch without a batch of its own and no step of
+ * the usual length has, such as an evaluation, or before copies, such as a long checkpoint. */
+static void trim(struct gw_batches *self, size_t usual, struct gw_found_steps *found)
 {
     const struct gw_sequence_event *events = self->sequence->events;
-    size_t shorter = range->first + range->count;
-    while (shorter > range->first && !gw_is_kernel(&events[shorter - 1])) {
-        shorter--;
+    const uint32_t known = ++self->range;
+    size_t typical = 0;
+    while (typical + 1 < found->count && found->ranges[typical].count != usual) {
+        typical++;
     }
-    if ((double)range->count > LONG * (double)typical_length &&
-        (double)(range->first + range->count - shorter) > (LONG - 1) * (double)typical_length) {
-        range->count = shorter - range->first;
-        range->open = true;
+    for (size_t e = 0; e < found->ranges[typical].count; e++) {
+        self->seen[events[found->ranges[typical].first + e].token] = known;
+    }
+    for (size_t i = 0; i < found->count; i++) {
+        struct gw_step_range *range = &found->ranges[i];
+        size_t end = range->first + range->count;
+        while (end > range->first && (!gw_is_kernel(&events[end - 1]) || self->seen[events[end - 1].token] != known)) {
+            end--;
+        }
+        const size_t behind = range->first + range->count - end;
+        if ((double)range->count > LONG * (double)usual && (double)behind > (LONG - 1) * (double)usual) {
+            range->count -= behind;
+            range->open = true;
+        }
     }
 }
 
@@ -321,8 +333,8 @@ static int finish(struct gw_batches *self, const struct reading *reading, struct
     if (found->ranges[found->count - 1].open) {
         end_last(self, &found->ranges[found->count - 2], &found->ranges[found->count - 1]);
     }
+    trim(self, length, found);
     for (size_t i = 0; i < found->count; i++) {
-        trim(self, length, &found->ranges[i]);
         covered += found->ranges[i].count;
     }
     for (size_t i = 0; i + 1 < found->count; i++) {

@@ -96,6 +96,25 @@ static void test_trials_now_and_then(void **state)
     expect_truth(play, SURE);
 }
 
+/* What follows an update without a batch of its own belongs to no step, nor do waits at the end of the run. */
+static void test_step_ends_before_an_evaluation(void **state)
+{
+    (void)state;
+    struct play *play = begin_play();
+    struct gw_found_steps found;
+    for (uint32_t step = 0; step < 40; step++) {
+        play_step(play, 1, UPDATE);
+        repeat_text(play, "e", step == 19 ? 120 : 0);
+    }
+    play_text(play, "ss");
+    find(play, &found);
+    assert_int_equal(found.count, 40);
+    assert_int_equal(found.ranges[19].count, found.ranges[18].count);
+    assert_int_equal(found.ranges[39].count, found.ranges[18].count);
+    gw_found_steps_clear(&found);
+    end_play(play);
+}
+
 static void test_rollouts_before_updates(void **state)
 {
     (void)state;
@@ -158,6 +177,7 @@ int main(void)
         cmocka_unit_test(test_average_every_seventh_step),
         cmocka_unit_test(test_skipped_updates),
         cmocka_unit_test(test_trials_now_and_then),
+        cmocka_unit_test(test_step_ends_before_an_evaluation),
         cmocka_unit_test(test_rollouts_before_updates),
         cmocka_unit_test(test_layers_uploaded_one_by_one),
         cmocka_unit_test(test_two_readings),
