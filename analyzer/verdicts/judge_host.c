@@ -253,20 +253,20 @@ static bool is_step_head(struct gw_judge *judge, const struct gw_fact *fact)
     return false;
 }
 
-/* True when another thread of the process handed over to this one: its sleep is a wait for that thread's work. */
-static bool is_handover(const struct gw_judge *judge, const struct gw_fact *fact)
-{
-    if (!judge->replay)
-        return false;
-    uint32_t node = gw_replay_node_of(judge->replay, fact->call);
-    return node != GW_NONE && judge->replay->nodes[node].handed_by != GW_NONE;
-}
-
 /* What is known of a thread: whether it enqueues work in the analysed steps (threads that only look now and then sleep
  * in between), and whether it slept there. */
 struct dispatcher {
     bool enqueues, sleeps;
+    bool feeds; /* it enqueues nothing, but others slept until it had done something */
 };
+
+/* The thread that handed over to this one at the end of its sleep, or GW_NONE. */
+static uint32_t waker_of(const struct gw_judge *judge, const struct gw_fact *fact)
+{
+    uint32_t node = judge->replay ? gw_replay_node_of(judge->replay, fact->call) : GW_NONE;
+    uint32_t by = node == GW_NONE ? GW_NONE : judge->replay->nodes[node].handed_by;
+    return by == GW_NONE ? GW_NONE : judge->replay->nodes[by].thread;
+}
 
 /* By thread. The caller frees; NULL: no memory. */
 static struct dispatcher *find_dispatchers(const struct gw_judge *judge)
@@ -274,8 +274,10 @@ static struct dispatcher *find_dispatchers(const struct gw_judge *judge)
     struct dispatcher *threads = calloc(judge->model->threads_count + 1, sizeof *threads);
     for (size_t i = 0; threads && i < judge->facts_count; i++) {
         const struct gw_fact *fact = &judge->facts[i];
-        if (fact->step != GW_NONE && !fact->enqueues_nothing)
-            threads[gw_fact_thread(judge, fact)].enqueues = true;
+        if (fact->step == GW_NONE || fact->enqueues_nothing || threads[gw_fact_thread(judge, fact)].enqueues)
+            continue;
+        const struct gw_op_range ops = gw_fact_ops(judge, fact);
+        threads[gw_fact_thread(judge, fact)].enqueues = ops.first < ops.end;
     }
     return threads;
 }
@@ -299,7 +301,11 @@ static int judge_sleep(struct gw_judge *judge, struct gw_verdict *verdict, bool 
             continue;
         uint64_t blocked = 0;
         gw_fact_pause_ns(judge, fact, &blocked);
-        if (blocked < SLEEP_LEAST_NS || is_handover(judge, fact) || is_step_head(judge, fact) != head)
+        if (blocked < SLEEP_LEAST_NS || is_step_head(judge, fact) != head)
+            continue;
+        /* Where a thread that enqueues work woke it, that one's own sleep counts. */
+        const uint32_t waker = waker_of(judge, fact);
+        if (waker != GW_NONE && dispatchers[waker].enqueues)
             continue;
         const struct gw_call *call = &judge->model->calls[fact->call];
         if (!gw_host_slept(&judge->host, call->thread, judge->model->calls[before->call].end_ns, call->begin_ns)) {
@@ -314,6 +320,14 @@ static int judge_sleep(struct gw_judge *judge, struct gw_verdict *verdict, bool 
         sleepers += !dispatchers[gw_fact_thread(judge, fact)].sleeps;
         dispatchers[gw_fact_thread(judge, fact)].sleeps = true;
         gw_finding_mark(&finding, judge, fact, GW_EDIT_NO_BLOCK);
+        if (waker != GW_NONE)
+            dispatchers[waker].feeds = true;
+    }
+    /* The data are there in the repaired run: their loader takes no time between its calls. */
+    for (size_t i = 0; i < judge->facts_count; i++) {
+        const struct gw_fact *fact = &judge->facts[i];
+        if (fact->step != GW_NONE && dispatchers[gw_fact_thread(judge, fact)].feeds)
+            gw_finding_edit(&finding, judge, fact, GW_EDIT_NO_THINK | GW_EDIT_NO_BLOCK);
     }
     /* Several may sleep at the same time, and for longer than a step: what they do in all can exceed it. */
     char who[64] = "the dispatching thread sleeps", rare[80] = "";

@@ -430,11 +430,13 @@ static void waits_after_launches_are_no_other_waits(void **state)
 static void only_steps_that_upload_starve(void **state)
 {
     (void)state;
-    for (int uploads = 0; uploads < 2; uploads++) {
+    for (int variant = 0; variant < 3; variant++) { /* in the last one a loader page-locks each batch */
+        const bool uploads = variant > 0;
         const struct gw_copy batch = {.size_bytes = 1 << 20, .direction = GW_COPY_H2D, .src_kind = GW_HOST_PINNED};
         struct outcome outcome = {0};
         struct gw_script script;
         gw_script_begin(&script);
+        const uint32_t loader = gw_fixture_thread(script.fixture, 77);
         for (int i = 0; i < WARMUP + STEPS; i++) {
             gw_script_step(&script, i < WARMUP);
             if (uploads)
@@ -442,6 +444,9 @@ static void only_steps_that_upload_starve(void **state)
             for (int k = 0; k < 4; k++)
                 gw_script_launch(&script, 1, k ? "_Z5layerv" : "_Z5firstv", US(50));
             gw_script_blocked(&script, US(1000));
+            if (variant == 2)
+                gw_fixture_call(script.fixture, loader, "cudaHostRegister", script.now_ns - US(60),
+                                script.now_ns - US(50), 1);
             gw_script_end_step(&script, i < WARMUP);
         }
         end_run(&script, &outcome);
