@@ -8,8 +8,6 @@
 #include "analyzer/model/builder.h"
 #include "shim/api/functions.h"
 
-#define RANKS_MAX (1u << 20) /* more than any job has; a variable may hold anything */
-
 #define BROKEN_OFF_SAID 8u /* more are only counted */
 
 static bool take_number(const char *environment, const char *name, uint32_t *ret_value)
@@ -19,7 +17,7 @@ static bool take_number(const char *environment, const char *name, uint32_t *ret
         if (strncmp(line, name, length) == 0 && line[length] == '=') {
             char *end;
             const unsigned long value = strtoul(line + length + 1, &end, 10);
-            if (end == line + length + 1 || value > RANKS_MAX) {
+            if (end == line + length + 1 || value > GW_RANKS_MAX) { /* a variable may hold anything */
                 return false;
             }
             *ret_value = (uint32_t)value;

@@ -44,6 +44,9 @@ struct gw_clock_shift {
     uint64_t about_ns;
 };
 
+/* More ranks than any job has: what says more is damaged, and says nothing of ranks. */
+#define GW_RANKS_MAX (1u << 20)
+
 /* What run.json and functions.txt say. Strings are owned; NULL when absent. */
 struct gw_run_file {
     char *path;      /* the directory that holds run.json, or the name it had when it was summed up */

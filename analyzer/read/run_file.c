@@ -140,6 +140,26 @@ static char **copy_texts(const json_t *texts)
     return words;
 }
 
+/* Says of a job that cannot be, and takes the run for one of no job. */
+static int check_job(struct gw_run_file *run, uint64_t rank, uint64_t ranks)
+{
+    char *line = NULL;
+    size_t count = 0;
+    if (ranks <= GW_RANKS_MAX && (rank < ranks || ranks == 0)) {
+        run->rank = ranks ? (uint32_t)rank : 0;
+        run->ranks = (uint32_t)ranks;
+        return 0;
+    }
+    while (run->problems[count]) {
+        count++;
+    }
+    if (asprintf(&line, "run.json is damaged: it says rank %llu of %llu; which ranks are missing cannot be told",
+                 (unsigned long long)rank, (unsigned long long)ranks) < 0) {
+        return -ENOMEM;
+    }
+    return add_path(&run->problems, &count, line);
+}
+
 static int copy_windows(struct gw_run_file *run, const json_t *windows)
 {
     size_t index;
@@ -228,12 +248,10 @@ static int fill(struct gw_run_file *run, const json_t *root)
     run->exit_signal = (int)json_integer_value(json_object_get(json_object_get(root, "exit"), "signal"));
     const json_t *job = json_object_get(root, "job");
     run->job = copy_text(job, "id");
-    run->rank = (uint32_t)number(job, "rank");
     const json_t *excerpt = json_object_get(root, "excerpt");
     run->excerpt_steps = number(excerpt, "steps");
     run->excerpt_of = number(excerpt, "of");
     run->excerpt_bytes = number(excerpt, "rank_bytes");
-    run->ranks = (uint32_t)number(job, "size");
     const char *how = json_string_value(json_object_get(json_object_get(root, "exit"), "how"));
     run->still_running = how && strcmp(how, "running") == 0;
     run->begin_monotonic_ns = number(start, "monotonic_ns");
@@ -253,6 +271,7 @@ static int fill(struct gw_run_file *run, const json_t *root)
     int status = run->command && run->problems && run->not_seen && run->trace_path
                      ? copy_windows(run, json_object_get(root, "windows"))
                      : -ENOMEM;
+    status = status ? status : check_job(run, number(job, "rank"), number(job, "size"));
     status = status ? status : copy_compilers(run, json_object_get(root, "compilers"));
     const json_t *test = json_object_get(root, "clock_offset");
     if (!status && test) {

@@ -70,6 +70,17 @@ class Index(unittest.TestCase):
         done = subprocess.run([GPUWITNESS, "report", self.run_dir], capture_output=True, text=True, timeout=60)
         self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done)
 
+    def test_job_that_cannot_be(self):
+        """Memory and time must not grow with a number that a damaged file says."""
+        expected = self.report()["run"]["ranks"]["expected"]  # as the environment of the traced process says
+        path = self.run_dir / "run.json"
+        info = json.loads(path.read_text())
+        for rank, size in ((0, 2**31 - 1), (0, 2**62), (7, 4)):
+            path.write_text(json.dumps({**info, "job": {"id": "x", "rank": rank, "size": size}}))
+            run = self.report()["run"]
+            self.assertIn(f"rank {rank} of {size}", str(run["problems"]))
+            self.assertEqual(run["ranks"]["expected"], expected)
+
     def test_file_cut_between_packets(self):
         """As if its last packet had been lost: the index has one more than the file."""
         size = self.stream.stat().st_size

@@ -213,7 +213,7 @@ static int on_number(void *context, const char *text, size_t length)
         self->rank = (int32_t)value;
         self->has_rank = true;
     } else if (key == GW_KINETO_KEY_WORLD_SIZE) {
-        self->ranks = value > 0 && value < INT32_MAX ? (uint32_t)value : 0;
+        self->ranks = value > 0 && value <= GW_RANKS_MAX ? (uint32_t)value : 0;
     } else if (key == GW_KINETO_KEY_BASE_TIME) {
         self->base_time_ns = value;
         self->has_base_time = true;
