@@ -7,19 +7,17 @@
 #include "analyzer/model/map.h"
 #include "analyzer/model/sorted.h"
 
-#define FULL_SHARE 0.03       /* of the batches that run what most of a group has: rarer ones are set-up */
-#define SAME_WORK 0.6         /* share of a step's kinds of kernels, or of its kernels, that a micro-step runs */
-#define SAME_WORK_UPDATED 0.8 /* likewise, where names tell updates, which are not counted then */
-#define AHEAD 0.1             /* share of the batches of steps that are of none or of several */
+#define FULL_SHARE 0.03   /* of the batches that run what most of a group has: rarer ones are set-up */
+#define SAME_WORK 0.6     /* as GW_BATCH_SAME_WORK where no name tells updates, which count too then */
+#define AHEAD 0.1         /* share of the batches of steps that are of none or of several */
 #define BEHIND 0.3        /* share of the kernels that both have behind the first that only the step's last one has */
 #define RARE 0.05         /* share of batches with kinds of kernels that next to no others have: shapes change them */
 #define SAME_HEAD 0.8     /* share of steps' batches with one first kernel: else other threads upload */
 #define KNOWN 0.5         /* share of a batch's kinds of kernels that a step runs too: else it is another phase */
 #define STRANGE_MOST 0.25 /* of all events, in batches of other phases right before steps: pieces of them */
 #define IN_TURN_MIN 4u
-#define REGULAR 0.9 /* share of steps as many batches after the one before */
-#define LATE 0.85   /* of a batch: a step's last update comes no earlier, or uploads begin no step */
-#define DENSE 0.4   /* share of updates from the first to the last of a batch: else it holds several steps */
+#define LATE 0.85 /* of a batch: a step's last update comes no earlier, or uploads begin no step */
+#define DENSE 0.4 /* share of updates from the first to the last of a batch: else it holds several steps */
 
 int gw_batches_create(const struct gw_sequence *sequence, struct gw_batches *self)
 {
@@ -171,7 +169,7 @@ struct gw_batch_group *gw_batches_find_full(struct gw_batches *self)
 
 void gw_batches_give_roles(struct gw_batches *self, const struct gw_batch_group *full)
 {
-    const double least = full->updates ? SAME_WORK_UPDATED : SAME_WORK;
+    const double least = full->updates ? GW_BATCH_SAME_WORK : SAME_WORK;
     for (size_t c = 0; c < self->group_count; c++) {
         struct gw_batch_group *group = &self->groups[c];
         const struct shared shared = compare(self, group, full);
@@ -270,7 +268,7 @@ bool gw_batches_are_phases(const struct gw_batches *self)
         }
         since += is_step;
     }
-    const bool takes_turns = times > IN_TURN_MIN && (double)in_turn >= REGULAR * (double)(times - 1);
+    const bool takes_turns = times > IN_TURN_MIN && (double)in_turn >= GW_BATCH_REGULAR * (double)(times - 1);
     return !takes_turns && ((double)strange <= STRANGE_MOST * (double)events || 2 * before < full);
 }
 

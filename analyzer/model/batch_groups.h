@@ -7,6 +7,9 @@
 #include "analyzer/model/sequence.h"
 
 #define GW_BATCH_GROUPS_MAX 64u
+#define GW_BATCH_SAME_WORK 0.8 /* share of a step's kinds or number of kernels that a micro-step runs beside updates   \
+                                */
+#define GW_BATCH_REGULAR 0.9   /* share of steps as many batches after the one before */
 
 /* What a batch is. */
 enum gw_batch_role {

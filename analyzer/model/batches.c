@@ -11,16 +11,14 @@
 
 #define BATCHES_MIN 6u
 #define STEPS_MIN 3u
-#define KINDS_MIN 3u          /* of kernels, in a step: fewer tell no evaluation from a step */
-#define SAME_WORK_UPDATED 0.8 /* likewise, where names tell updates, which are not counted then */
-#define OWN 0.9               /* share of a micro-step's kinds of kernels that the step's last one has too */
-#define ADJACENT 0.1          /* share of the steps right after another: there is no accumulation */
-#define REGULAR 0.9           /* share of steps as many batches after the one before */
-#define ALIKE_SIZES 0.6       /* share of the steps of one number of micro-steps for others to be several steps */
-#define PARTS_MOST 64u        /* micro-steps */
-#define LONG 1.3              /* times the typical length: something follows the step's last batch */
-#define ORDERED 0.3           /* share of a loop's order: see gw_order_share */
-#define EXPLAINED 0.75        /* share of the events that lie in steps and evaluations: else uploads tell nothing */
+#define KINDS_MIN 3u    /* of kernels, in a step: fewer tell no evaluation from a step */
+#define OWN 0.9         /* share of a micro-step's kinds of kernels that the step's last one has too */
+#define ADJACENT 0.1    /* share of the steps right after another: there is no accumulation */
+#define ALIKE_SIZES 0.6 /* share of the steps of one number of micro-steps for others to be several steps */
+#define PARTS_MOST 64u  /* micro-steps */
+#define LONG 1.3        /* times the typical length: something follows the step's last batch */
+#define ORDERED 0.3     /* share of a loop's order: see gw_order_share */
+#define EXPLAINED 0.75  /* share of the events that lie in steps and evaluations: else uploads tell nothing */
 
 /* How steps follow each other when each ends with a full batch, with kinds of updates. */
 struct spacing {
@@ -127,7 +125,7 @@ static bool make_parts(struct gw_batches *self)
     }
     for (size_t c = 0; c < self->group_count; c++) {
         if (self->groups[c].role == GW_BATCH_LESS && self->groups[c].of_own >= OWN &&
-            (double)before[c] >= REGULAR * (double)ends) {
+            (double)before[c] >= GW_BATCH_REGULAR * (double)ends) {
             part = &self->groups[c];
         }
     }
@@ -145,7 +143,7 @@ static void make_evaluations(struct gw_batches *self, const struct gw_batch_grou
 {
     for (size_t c = 0; c < self->group_count; c++) {
         struct gw_batch_group *group = &self->groups[c];
-        if (group->role == GW_BATCH_PART && group->of_full < SAME_WORK_UPDATED && group->count <= 2 * full->count) {
+        if (group->role == GW_BATCH_PART && group->of_full < GW_BATCH_SAME_WORK && group->count <= 2 * full->count) {
             group->role = GW_BATCH_LESS;
         }
     }
@@ -162,7 +160,7 @@ static int read_roles(struct gw_batches *self, const struct gw_batch_group *full
         return status;
     }
     const double steps = (double)(spacing.ends > 1 ? spacing.ends - 1 : 1);
-    const bool regular = (double)spacing.regular >= REGULAR * steps;
+    const bool regular = (double)spacing.regular >= GW_BATCH_REGULAR * steps;
     struct reading reading = {.accumulates = true, .are_pieces = outweighed && by_updates, .usual = spacing.usual};
     if (by_updates) {
         reading.usual = (double)spacing.regular >= ALIKE_SIZES * steps ? spacing.usual : 0;
@@ -170,13 +168,14 @@ static int read_roles(struct gw_batches *self, const struct gw_batch_group *full
         status = measure_spacing(self, full->updates, &spacing);
         reading.doubtful = !status && spacing.ends > 2 && spacing.usual > reading.usual &&
                            spacing.usual <= PARTS_MOST &&
-                           (double)spacing.regular >= REGULAR * (double)(spacing.ends - 1);
+                           (double)spacing.regular >= GW_BATCH_REGULAR * (double)(spacing.ends - 1);
         reading.updates = full->updates;
     } else {
         /* Nothing but their order tells a step with something besides from a micro-step with an update. */
         const bool may = spacing.ends > 1 && spacing.longest > 1 && (double)spacing.adjacent <= ADJACENT * steps &&
                          spacing.usual <= PARTS_MOST && (regular || kinds_of_ends == 1);
         const bool whole = spacing.tail == 0 && (!regular || spacing.first == spacing.usual);
+        /* Loops log, checkpoint or average every 5th, 7th or 10th step; they accumulate over powers of two and 3, 6. */
         const bool usual = spacing.usual % 5 != 0 && spacing.usual % 7 != 0;
         reading.accumulates = may && whole && usual;
         reading.doubtful = may;
