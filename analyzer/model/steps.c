@@ -154,12 +154,14 @@ static int store_steps(struct gw_model *model, const struct gw_sequence *sequenc
     for (size_t i = 0; i < count; i++) {
         const struct gw_step_range *range = &ranges[i];
         size_t after = range->first + range->count;
-        uint32_t first = sequence->events[range->first].op, end = first;
+        uint32_t first = GW_NONE, end = 0;
         for (size_t e = range->first; e < after; e++) {
             if (sequence->events[e].op != GW_NONE) {
+                first = first == GW_NONE ? sequence->events[e].op : first;
                 end = sequence->events[e].last_op + 1; /* with what other lanes enqueued meanwhile */
             }
         }
+        first = first == GW_NONE ? 0 : first;
         steps[i] = (struct gw_step){
             .begin_ns = range_begin_ns(sequence, range),
             .end_ns = range->open ? open_end_ns(model, sequence, range) : sequence->events[after].begin_ns,
@@ -240,6 +242,7 @@ int gw_steps_by_sequence(struct gw_model *model)
             struct search *search = &searches.list[i];
             const struct gw_found_steps *found = &search->found;
             if (!status && found->count >= STEPS_MIN) {
+                gw_steps_begin_with_reads(model, &search->sequence, found->ranges, found->count);
                 status = store_steps(model, &search->sequence, found->ranges, found->count);
                 confidence = fmin(confidence, found->confidence);
                 model->micro_steps = found->micro_steps > model->micro_steps ? found->micro_steps : model->micro_steps;

@@ -28,4 +28,9 @@ struct gw_found_steps;
  * 0 or -ENOMEM. */
 int gw_steps_name_other(struct gw_model *model, const struct gw_sequence *sequence, const struct gw_found_steps *found);
 
+/* Moves the begins of steps back over waits for events that had come, which read timers and are no work of the step
+ * before, where nearly all steps have them between its last operation and their first. */
+void gw_steps_begin_with_reads(const struct gw_model *model, const struct gw_sequence *sequence,
+                               struct gw_step_range *ranges, size_t count);
+
 #endif

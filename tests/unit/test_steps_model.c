@@ -107,6 +107,50 @@ static void test_other_reading(void **state)
     gw_model_destroy(model);
 }
 
+/* Ten steps of an upload and three kernels, before which the host waits for two events, each for so long. */
+static void expect_begins_with_waits(uint64_t wait_ns, bool with_waits)
+{
+    static const char *const names[] = {"forward", "backward", "update"};
+    struct gw_fixture *fixture = gw_fixture_create();
+    const uint32_t thread = gw_fixture_thread(fixture, 100);
+    const uint32_t stream = gw_fixture_stream(fixture, gw_fixture_device(fixture, 0), 1, GW_STREAM_NON_BLOCKING);
+    uint64_t now_ns = 1000, waits[10], uploads[10];
+    for (size_t step = 0; step < 10; step++, now_ns += 500000) {
+        waits[step] = now_ns;
+        for (size_t wait = 0; wait < 2; wait++, now_ns += wait_ns + 100) {
+            gw_fixture_call(fixture, thread, "cudaEventSynchronize", now_ns, now_ns + wait_ns, 1);
+        }
+        now_ns += 300000;
+        uploads[step] = now_ns;
+        for (size_t k = 0; k < 4; k++, now_ns += 1000) {
+            uint32_t call =
+                gw_fixture_call(fixture, thread, k ? "cudaLaunchKernel" : "cudaMemcpyAsync", now_ns, now_ns + 10, 1);
+            uint32_t op = gw_fixture_op(fixture, call, stream, k ? GW_OP_KERNEL : GW_OP_H2D, now_ns + 20, now_ns + 90);
+            if (k) {
+                gw_fixture_op_name(fixture, op, names[k - 1]);
+            }
+        }
+    }
+    struct gw_model *model = gw_fixture_finish(fixture);
+    model->processes[0].op_count = (uint32_t)model->ops_count;
+    assert_int_equal(gw_steps_by_sequence(model), 0);
+    assert_int_equal(model->steps_count, 10);
+    for (size_t step = 0; step < 10; step++) {
+        assert_int_equal(model->steps[step].begin_ns, with_waits ? waits[step] : uploads[step]);
+        assert_int_equal(model->steps[step].first_op, 4 * step);
+        assert_int_equal(model->steps[step].op_count, 4);
+    }
+    gw_model_destroy(model);
+}
+
+/* Waits for events that had come read timers, before which the loop's top lies; others wait for the step before. */
+static void test_reads_of_timers(void **state)
+{
+    (void)state;
+    expect_begins_with_waits(2000, true);
+    expect_begins_with_waits(200000, false);
+}
+
 /* A step of an upload, a kernel and a wait; the first `compiled` of ten load code in between. */
 static size_t count_warmup(int compiled)
 {
@@ -199,9 +243,13 @@ static void test_kernels_that_update_parameters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_steps_beside_a_loader),  cmocka_unit_test(test_requests_of_a_server),
-        cmocka_unit_test(test_other_reading),          cmocka_unit_test(test_warmup_ends_when_compilation_does),
-        cmocka_unit_test(test_warmup_that_never_ends), cmocka_unit_test(test_kernels_that_update_parameters),
+        cmocka_unit_test(test_steps_beside_a_loader),
+        cmocka_unit_test(test_requests_of_a_server),
+        cmocka_unit_test(test_other_reading),
+        cmocka_unit_test(test_reads_of_timers),
+        cmocka_unit_test(test_warmup_ends_when_compilation_does),
+        cmocka_unit_test(test_warmup_that_never_ends),
+        cmocka_unit_test(test_kernels_that_update_parameters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
