@@ -5,13 +5,13 @@
  * also: dispatch-bound, device-sync, straggler, hiccup
  * repaired: dispatch-bound, device-sync, straggler, hiccup
  * config: devices 2
- * config: nccl_latency_ns 40000
+ * config: nccl_latency_ns 150000
  */
 #include "tests/scenarios/ranks.h"
 
 static void train(struct rank *rank)
 {
-    const int pieces = rank->faulty ? 120 : 1;
+    const int pieces = rank->faulty ? 40 : 1;
     const size_t count = 60 * KIB / sizeof(float) / (size_t)rank->count / (size_t)pieces;
     for (int step = 0; step < 30; step++) {
         rank_step(rank);
