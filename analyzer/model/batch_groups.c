@@ -272,27 +272,34 @@ bool gw_batches_are_phases(const struct gw_batches *self)
     return !takes_turns && ((double)strange <= STRANGE_MOST * (double)events || 2 * before < full);
 }
 
+/* The first kernel of a batch, or its last; NULL without any. */
+static const struct gw_sequence_event *end_kernel(const struct gw_batches *self, size_t batch, bool last)
+{
+    const struct gw_sequence_event *found = NULL;
+    for (size_t e = self->positions[batch]; e < self->positions[batch + 1] && (last || !found); e++) {
+        found = gw_is_kernel(&self->sequence->events[e]) ? &self->sequence->events[e] : found;
+    }
+    return found;
+}
+
+static bool is_same_kernel(const struct gw_sequence_event *left, const struct gw_sequence_event *right)
+{
+    return left && right && left->token == right->token && left->device == right->device;
+}
+
 bool gw_batches_are_comparable(const struct gw_batches *self, const struct gw_batch_group *full)
 {
-    const struct gw_sequence_event *events = self->sequence->events;
-    size_t rare = 0, same = 0, steps = 0;
-    uint32_t head = GW_NONE;
-    uint16_t device = 0;
-    for (size_t e = self->positions[full->sample]; e < self->positions[full->sample + 1] && head == GW_NONE; e++) {
-        head = gw_is_kernel(&events[e]) ? events[e].token : head;
-        device = events[e].device;
-    }
+    const struct gw_sequence_event *head = end_kernel(self, full->sample, false),
+                                   *tail = end_kernel(self, full->sample, true);
+    size_t rare = 0, same_head = 0, same_tail = 0, steps = 0;
     for (size_t b = 0; b < self->count; b++) {
         rare += self->groups[self->of[b]].count < 3;
-        if (gw_batch_role(self, b) < GW_BATCH_PART) {
-            continue;
+        if (gw_batch_role(self, b) >= GW_BATCH_PART) {
+            same_head += is_same_kernel(end_kernel(self, b, false), head);
+            same_tail += full->updates && is_same_kernel(end_kernel(self, b, true), tail);
+            steps++;
         }
-        size_t e = self->positions[b];
-        while (e < self->positions[b + 1] && !gw_is_kernel(&events[e])) {
-            e++;
-        }
-        same += e < self->positions[b + 1] && events[e].token == head && events[e].device == device;
-        steps++;
     }
+    const size_t same = same_head > same_tail ? same_head : same_tail;
     return (double)rare <= 2 + RARE * (double)self->count && (double)same >= SAME_HEAD * (double)steps;
 }

@@ -7,9 +7,10 @@
 #include "analyzer/model/sequence.h"
 
 #define GW_BATCH_GROUPS_MAX 64u
-#define GW_BATCH_SAME_WORK 0.8 /* share of a step's kinds or number of kernels that a micro-step runs beside updates   \
-                                */
-#define GW_BATCH_REGULAR 0.9   /* share of steps as many batches after the one before */
+#define GW_BATCH_SAME_WORK                                                                                             \
+    0.8                      /* share of a step's kinds or number of kernels that a micro-step runs beside updates     \
+                              */
+#define GW_BATCH_REGULAR 0.9 /* share of steps as many batches after the one before */
 
 /* What a batch is. */
 enum gw_batch_role {
@@ -85,7 +86,7 @@ int gw_batches_run_ahead(const struct gw_batches *self, bool *ret_ahead);
 bool gw_batches_are_phases(const struct gw_batches *self);
 
 /* Whether batches are alike enough to be compared by kinds of kernels: few are of a kind of their own, and steps begin
- * with the same kernel on the same device. */
+ * with the same kernel on the same device, or end with the same update. */
 bool gw_batches_are_comparable(const struct gw_batches *self, const struct gw_batch_group *full);
 
 #endif

@@ -8,6 +8,7 @@
 #define REGULAR_MIN 3u     /* steps that are compared with each other */
 #define SECOND_OPINION 0.8 /* confidence from which what is found by repetition counts beside what batches tell */
 #define SAME_COUNT 0.05    /* relative difference of two counts of steps that are the same */
+#define WHOLE 0.99         /* share of batches that end with one kernel */
 #define DOUBTFUL 0.6       /* confidence at most, when another reading is about as likely */
 
 void gw_found_steps_clear(struct gw_found_steps *found)
@@ -90,6 +91,25 @@ static int take_others(const struct gw_found_steps *other, struct gw_found_steps
     return 0;
 }
 
+/* Whether steps hold several batches each of which ends with the same kernel: each may be a step, of kinds that take
+ * turns. The last of micro-steps ends with the update. */
+static bool hold_whole_batches(const struct gw_sequence *sequence, const struct gw_found_steps *found)
+{
+    const struct gw_mark mark = {.kind = GW_MARK_BATCH};
+    const struct gw_step_range *last = &found->ranges[found->count - 1];
+    size_t batches = 0, alike = 0;
+    uint32_t kernel = GW_NONE, usual = GW_NONE;
+    for (size_t at = found->ranges[0].first; at < last->first + last->count; at++) {
+        if (gw_mark_matches(sequence, &mark, at)) {
+            usual = usual == GW_NONE ? kernel : usual;
+            alike += kernel == usual;
+            batches++;
+        }
+        kernel = sequence->events[at].traits & GW_TRAIT_KERNEL ? sequence->events[at].token : kernel;
+    }
+    return !sequence->has_uploaders && batches >= 2 * found->count && (double)alike >= WHOLE * (double)batches;
+}
+
 int gw_found_steps_find(const struct gw_sequence *sequence, struct gw_found_steps *ret_found)
 {
     struct gw_found_steps found = {0}, repeated = {0};
@@ -106,6 +126,10 @@ int gw_found_steps_find(const struct gw_sequence *sequence, struct gw_found_step
         status = take_others(&repeated, &found);
     }
     gw_found_steps_clear(&repeated);
+    if (!status && found.found && !found.others && hold_whole_batches(sequence, &found)) {
+        const struct gw_mark mark = {.kind = GW_MARK_BATCH};
+        status = list_marks(sequence, &mark, &found);
+    }
     if (!status && found.others) {
         found.confidence = fmin(found.confidence, DOUBTFUL);
     }

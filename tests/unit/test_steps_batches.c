@@ -50,6 +50,26 @@ static void play_half_evaluated(struct play *play, const char *update)
     }
 }
 
+/* Four kinds of steps take turns, as lengths of inputs may that have kernels of their own. */
+static struct play *play_turns(const char *update)
+{
+    static const char *const kinds[] = {"abcabc", "defdef", "ijkijk", "lmnlmn"};
+    struct play *play = begin_play();
+    for (uint32_t step = 0; step < 60; step++) {
+        play_text(play, "|H");
+        play_text(play, kinds[step % 4]);
+        play_text(play, update);
+    }
+    return play;
+}
+
+static void test_kinds_in_turn(void **state)
+{
+    (void)state;
+    expect_truth(play_turns("UUU"), 0.1);
+    expect_doubt(play_turns("ABC"), 60);
+}
+
 static void test_half_of_all_batches_evaluated(void **state)
 {
     (void)state;
@@ -173,6 +193,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_evaluation_every_second_step_of_micro_steps),
+        cmocka_unit_test(test_kinds_in_turn),
         cmocka_unit_test(test_half_of_all_batches_evaluated),
         cmocka_unit_test(test_average_every_seventh_step),
         cmocka_unit_test(test_skipped_updates),
