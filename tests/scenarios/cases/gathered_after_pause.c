@@ -11,7 +11,7 @@
 
 static void train(struct rank *rank)
 {
-    const int pieces = rank->faulty ? 40 : 1;
+    const int pieces = rank->faulty ? 16 : 1;
     const size_t count = 60 * KIB / sizeof(float) / (size_t)rank->count / (size_t)pieces;
     for (int step = 0; step < 30; step++) {
         rank_step(rank);
@@ -19,8 +19,8 @@ static void train(struct rank *rank)
         think(1500 * US);
         for (int piece = 0; piece < pieces; piece++)
             NCCL(ncclAllGather(rank->buckets, rank->buckets, count, ncclFloat, rank->comm, rank->trainer.stream));
-        launch_many(KERNEL_FORWARD, rank->trainer.stream, 4, 200 * US);
-        launch_many(KERNEL_BACKWARD, rank->trainer.stream, 4, 400 * US);
+        launch_many(KERNEL_FORWARD, rank->trainer.stream, 4, 50 * US);
+        launch_many(KERNEL_BACKWARD, rank->trainer.stream, 4, 100 * US);
         launch(KERNEL_OPTIMIZER, rank->trainer.stream, 200 * US);
     }
 }
