@@ -19,6 +19,8 @@
 
 /* ---- facts ---- */
 
+#define NEARBY 64u /* calls */
+
 /* What a call and those nested in it tell. */
 struct inside {
     uint64_t compile_ns; /* in loads and compilations */
@@ -176,15 +178,18 @@ uint64_t gw_fact_compile_ns(const struct gw_judge *judge, const struct gw_fact *
 }
 
 /* Its typed arguments' place in their array. Nested calls begin soon after it, so that few of other threads lie
- * between.
- */
+ * between; where many do, they are looked for among its thread's. */
 static uint32_t argument_of(const struct gw_judge *judge, const struct gw_fact *fact)
 {
-    const struct gw_call *outer = &judge->model->calls[fact->call], *call = outer;
-    while (fact->argument_inside && (call == outer || call->thread != outer->thread ||
-                                     call->detail_kind == GW_DETAIL_NONE || call->detail == GW_NONE))
-        call++;
-    return call->detail;
+    const struct gw_call *calls = judge->model->calls, *outer = &calls[fact->call];
+    if (!fact->argument_inside)
+        return outer->detail;
+    const size_t left = judge->model->calls_count - fact->call;
+    for (size_t i = 1; i < left && i <= NEARBY; i++) {
+        if (outer[i].thread == outer->thread && outer[i].detail_kind != GW_DETAIL_NONE && outer[i].detail != GW_NONE)
+            return outer[i].detail;
+    }
+    return calls[look_inside_fact(judge, fact).argument].detail;
 }
 
 const struct gw_copy *gw_fact_copy(const struct gw_judge *judge, const struct gw_fact *fact)
